@@ -1,0 +1,53 @@
+"""The record of one attempt at one test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from conformance.model.outcome import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackAccount:
+    """The ATen overloads that ran on the CPU during one test, sorted, such as ``aten::sin.out``.
+
+    ``operator`` holds those inside the operator-under-test window, ``test`` those anywhere in the test (a superset).
+    """
+
+    operator: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SampleAccount:
+    """How many sample inputs a test ran and passed, and the first that failed.
+
+    ``first_failure`` names the sample with its index, shapes and dtypes; it is empty when none failed.
+    """
+
+    ran: int = 0
+    passed: int = 0
+    first_failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What was observed for one attempt at one planned test.
+
+    ``duration_s`` is in seconds and covers setup, call and teardown. ``reason`` is why a test was skipped or expected
+    to fail; ``message`` the line that says what went wrong; ``details`` the traceback or the dead process's stack;
+    ``signature`` the normalised message. ``fallback`` is None where no probe looked: that is not "no fallback".
+    ``samples`` is None for tests that do not count samples.
+    """
+
+    test_id: str
+    outcome: Outcome
+    duration_s: float = 0.0
+    attempt: int = 1
+    reason: str = ""
+    message: str = ""
+    details: str = ""
+    signature: str = ""
+    samples: SampleAccount | None = None
+    fallback: FallbackAccount | None = None
+    worker: str = ""
