@@ -1,0 +1,1 @@
+"""Pure functions: rows of the database in, findings out."""

@@ -1,0 +1,45 @@
+"""The SQLite database of runs: one writer a run, and the queries that reports and the site are made of."""
+
+from __future__ import annotations
+
+from conformance.store.connection import Database
+from conformance.store.queries import (
+    counts_by,
+    fallback_operators,
+    module_statuses,
+    modules,
+    operator_statuses,
+    operators,
+    resolve_run,
+    results,
+    runs,
+)
+from conformance.store.rows import (
+    CountRow,
+    FallbackRow,
+    ModuleStatusRow,
+    OperatorStatusRow,
+    ResultRow,
+    RunRow,
+)
+from conformance.store.writer import RunWriter
+
+__all__ = [
+    "CountRow",
+    "Database",
+    "FallbackRow",
+    "ModuleStatusRow",
+    "OperatorStatusRow",
+    "ResultRow",
+    "RunRow",
+    "RunWriter",
+    "counts_by",
+    "fallback_operators",
+    "module_statuses",
+    "modules",
+    "operator_statuses",
+    "operators",
+    "resolve_run",
+    "results",
+    "runs",
+]
