@@ -1,0 +1,159 @@
+"""A report as JSON, for scripts.
+
+The document is one object with sorted keys, in ASCII, ended by a newline. ``schema`` is 1: keys may be added under that
+number, but none is removed, renamed or given another meaning. All keys are always there. Times are UTC in ISO 8601, or
+null before they are known.
+
+``schema``
+    The number 1.
+``run``
+    ``id`` (in this database), ``key`` (unique across machines), ``state``, ``created_at``, ``started_at``,
+    ``finished_at``, ``suites`` (list), ``device``, ``device_name``, ``emulated`` (boolean), ``torch_version``,
+    ``backend``, ``backend_version``, ``harness_version``, ``python_version``, ``host``, ``operating_system``,
+    ``command``, ``selection`` (empty: everything), ``probe`` (empty: nobody looked for fallbacks), ``seed``,
+    ``environment`` (object of strings).
+``notes``
+    List of ``kind`` (``emulated``, ``incomplete``, ``selection``, ``unobserved``) and ``text``: what has to be known
+    before reading any number.
+``tests``
+    A tally of the whole run. A tally has ``planned``; ``outcomes``, each outcome with its number of tests, adding up to
+    ``planned``; and ``fell_back``, the number of tests in which the operator under test ran on the CPU, null where no
+    probe looked. Tests without a result count as ``not_run``, in a run that still goes on too.
+``templates``, ``groups``
+    ``rows``: tallies with a ``key`` (empty for tests that have none), most failures first; ``hidden``: how many
+    rows ``--top`` left out; ``rest``: the tally of those, or null.
+``operators``, ``modules``
+    ``statuses``: how many have each status; ``total``: their sum; ``declared``: the size of the inventory, smaller
+    than ``total`` where tests name more, and 0 where the run has none. A total of 0 means that there is no data.
+``fallbacks``
+    ``rows``: ``overload``, ``tests``, ``operators`` (list of names), most tests first; ``hidden``.
+``failures``
+    ``tests``: how many tests failed in any way; ``rows``, one for each signature, most tests first: ``signature``
+    (empty: no text), ``tests``, ``outcomes``, ``operators`` and ``modules`` (how many), and of the first test
+    ``test_id``, ``outcome``, ``message``, ``sample``, ``repeat`` (the command that runs it again); ``hidden``.
+``lost``
+    ``total``: planned tests that had no result when the run ended; ``test_ids``; ``hidden``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+from conformance.report.words import outcome_word, status_word
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from conformance.model.outcome import Outcome
+    from conformance.report.findings import FailureGroup, RunFindings, StatusCounts, Tally, TallyTable
+    from conformance.store import RunRow
+
+SCHEMA = 1
+
+Json: TypeAlias = Union["dict[str, Json]", "list[Json]", str, int, float, bool, None]
+
+
+def render_json(findings: RunFindings) -> str:
+    """Return the report as JSON text."""
+    return json.dumps(document(findings), indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def document(findings: RunFindings) -> dict[str, Json]:
+    """Return the report as the object that this module's docstring describes."""
+    return {
+        "schema": SCHEMA,
+        "run": _run(findings.run),
+        "notes": [{"kind": note.kind.value, "text": note.text} for note in findings.notes],
+        "tests": _tally(findings.whole),
+        "templates": _table(findings.templates),
+        "groups": _table(findings.groups),
+        "operators": _statuses(findings.operators),
+        "modules": _statuses(findings.modules),
+        "fallbacks": {
+            "rows": [
+                {"overload": row.overload, "tests": row.tests, "operators": list(row.operators)}
+                for row in findings.fallback_overloads
+            ],
+            "hidden": findings.fallback_overloads_total - len(findings.fallback_overloads),
+        },
+        "failures": {
+            "tests": findings.failed_tests,
+            "rows": [_failure(group) for group in findings.failures],
+            "hidden": findings.failures_total - len(findings.failures),
+        },
+        "lost": {
+            "total": findings.lost_total,
+            "test_ids": list(findings.lost),
+            "hidden": findings.lost_total - len(findings.lost),
+        },
+    }
+
+
+def _run(run: RunRow) -> dict[str, Json]:
+    return {
+        "id": run.id,
+        "key": run.key,
+        "state": run.state.value,
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "suites": list(run.suites),
+        "device": run.device,
+        "device_name": run.device_name,
+        "emulated": run.emulated,
+        "torch_version": run.torch_version,
+        "backend": run.backend,
+        "backend_version": run.backend_version,
+        "harness_version": run.harness_version,
+        "python_version": run.python_version,
+        "host": run.host,
+        "operating_system": run.operating_system,
+        "command": run.command,
+        "selection": run.selection,
+        "probe": run.probe,
+        "seed": run.seed,
+        "environment": dict(run.environment),
+    }
+
+
+def _tally(tally: Tally) -> dict[str, Json]:
+    return {
+        "planned": tally.planned,
+        "outcomes": _outcomes(tally.counts),
+        "fell_back": tally.fell_back,
+    }
+
+
+def _table(table: TallyTable) -> dict[str, Json]:
+    return {
+        "rows": [{"key": tally.key, **_tally(tally)} for tally in table.rows],
+        "hidden": table.hidden,
+        "rest": _tally(table.rest) if table.rest else None,
+    }
+
+
+def _statuses(statuses: StatusCounts) -> dict[str, Json]:
+    counts: dict[str, Json] = {status_word(status): count for status, count in statuses.counts.items()}
+    return {"total": statuses.total, "declared": statuses.declared, "statuses": counts}
+
+
+def _failure(group: FailureGroup) -> dict[str, Json]:
+    return {
+        "signature": group.signature,
+        "tests": group.tests,
+        "outcomes": _outcomes(group.counts),
+        "operators": group.operators,
+        "modules": group.modules,
+        "test_id": group.test_id,
+        "outcome": group.outcome.value,
+        "message": group.message,
+        "sample": group.sample,
+        "repeat": group.repeat,
+    }
+
+
+def _outcomes(counts: Mapping[Outcome, int]) -> dict[str, Json]:
+    for outcome in counts:
+        outcome_word(outcome)
+    return {outcome.value: count for outcome, count in counts.items()}

@@ -1,0 +1,52 @@
+"""The command that repeats one test."""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+
+from conformance.model.identity import Suite
+
+
+def repeat_command(test_id: str, suite: str, device: str, *, command: str = "") -> str:
+    """Return the command that runs exactly this test on this device again, quoted for a POSIX shell.
+
+    ``command`` is the one that the test was run by. Tests of the built-in suites do not need it; those of files are
+    found through the path that stands in it, and without one through the file in their id.
+    """
+    sources = [suite]
+    if suite in (Suite.LOCAL.value, Suite.UPSTREAM.value):
+        file = test_id.partition("::")[0]
+        paths = [posixpath.normpath(word.partition("::")[0]) for word in _words(command)]
+        sources = _local(file, paths) if suite == Suite.LOCAL.value else _upstream(file, paths)
+    return shlex.join(["conformance", "run", *sources, "--device", device, "--test", test_id])
+
+
+def _upstream(file: str, paths: list[str]) -> list[str]:
+    """Return the path of a file of PyTorch's; its id is relative to the folder ``test`` of the checkout."""
+    for path in paths:
+        if path == file or path.endswith(f"/{file}"):
+            return [path]
+        if posixpath.basename(path) == "test":
+            return [posixpath.join(path, file)]
+        if file.startswith(f"{posixpath.basename(path)}/"):
+            return [posixpath.join(posixpath.dirname(path), file)]
+    return [file]
+
+
+def _local(file: str, paths: list[str]) -> list[str]:
+    """Return what to run so that the id comes out the same: it is relative to the folder of the first path."""
+    for path in paths:
+        if posixpath.basename(path) == file or file.startswith(f"{posixpath.basename(path)}/"):
+            return [path]
+        if path.endswith(f"/{file}"):
+            first = next((other for other in paths if posixpath.join(posixpath.dirname(other), file) == path), None)
+            return [path] if first is None else [first, path]
+    return [file]
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []  # not in the shell's language: the command was not recorded by the command line
