@@ -1,0 +1,1 @@
+"""Skiplists: load, match, edit; nothing reads them yet."""
