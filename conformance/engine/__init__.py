@@ -1,0 +1,1 @@
+"""Plan once, run isolated, record everything."""

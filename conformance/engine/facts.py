@@ -1,0 +1,87 @@
+"""Collect what a run row says about this machine, this torch and this device."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import sys
+import uuid
+from collections.abc import Iterable
+from datetime import datetime, timezone
+
+from conformance import __version__
+from conformance.devices import DeviceAdapter
+from conformance.errors import InfrastructureError
+from conformance.model.run import RunInfo
+
+OLDEST_TORCH = (2, 6)
+_RELEVANT = ("PYTORCH_", "TORCH_", "OMP_", "MKL_", "CUDA_VISIBLE_DEVICES", "CONFORMANCE_")
+_SECRET = ("TOKEN", "SECRET", "PASSWORD", "KEY")
+
+
+def check_torch() -> str:
+    """Return the version of the installed torch; raise ``InfrastructureError`` if it is missing or too old."""
+    try:
+        import torch
+    except ImportError as error:
+        raise InfrastructureError(
+            "no-torch", f"torch cannot be imported ({error}); install torch 2.6 or newer first"
+        ) from error
+    from packaging.version import InvalidVersion, Version
+
+    text = str(torch.__version__)
+    try:
+        release = Version(text).release
+    except InvalidVersion:
+        release = OLDEST_TORCH  # a development build with a name of its own: let it try
+    if release < OLDEST_TORCH:
+        raise InfrastructureError(
+            "unsupported-torch",
+            f"torch {text} is not supported; torch {'.'.join(map(str, OLDEST_TORCH))} or newer is needed",
+        )
+    return text
+
+
+def utc_now() -> str:
+    """Return the time as ISO 8601 in UTC, to the second."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def run_info(
+    adapter: DeviceAdapter,
+    *,
+    suites: Iterable[str],
+    selection: str,
+    command: str | None,
+    probe: str,
+    seed: int,
+) -> RunInfo:
+    """Return the run row for a device whose adapter has been loaded."""
+    description = adapter.describe()
+    prefixes = (*_RELEVANT, *adapter.environment_prefixes)
+    environment = {
+        name: value
+        for name, value in sorted(os.environ.items())
+        if name.startswith(prefixes) and not any(word in name for word in _SECRET)
+    }
+    return RunInfo(
+        key=uuid.uuid4().hex,
+        created_at=utc_now(),
+        suites=tuple(sorted(set(suites))),
+        device=adapter.device,
+        device_name=description.device_name,
+        emulated=description.emulated,
+        torch_version=check_torch(),
+        backend=description.backend,
+        backend_version=description.backend_version,
+        harness_version=__version__,
+        python_version=platform.python_version(),
+        host=platform.node(),
+        operating_system=f"{platform.system()} {platform.release()} {platform.machine()}",
+        command=command or shlex.join(sys.argv),
+        selection=selection,
+        probe=probe,
+        seed=seed,
+        environment=environment,
+    )

@@ -1,0 +1,163 @@
+"""The child's side: run the tests that the parent hands out, tell when each starts and how it ended."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import socket
+import sys
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import pytest
+
+from conformance.engine.channel import Channel
+
+_PR_SET_PDEATHSIG = 1
+
+
+class ReportBuffer:
+    """Collect the reports of the running test; registered as a plugin in the worker only."""
+
+    def __init__(self) -> None:
+        self.reports: list[pytest.TestReport] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep every report, those of subtests too, in the order they come."""
+        self.reports.append(report)
+
+
+def serve(
+    session: pytest.Session,
+    connection: socket.socket,
+    *,
+    log: int,
+    parent: int,
+    environment: Mapping[str, str],
+) -> None:
+    """Run tests until the parent says stop; never returns.
+
+    ``log`` is the descriptor of the file that takes what the worker writes past pytest's capture, the faulthandler
+    stack above all. ``parent`` is the parent's process id: the worker dies with it, also when it is killed.
+    """
+    status = 70
+    try:
+        os.setpgid(0, 0)
+        _die_with(parent)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        os.environ.update(environment)
+        channel = Channel(connection)
+        captured = _fresh_capture(session.config, log)
+        faulthandler.enable(file=log, all_threads=True)
+        faulthandler.register(signal.SIGUSR1, file=log, all_threads=True)
+        socket.send_fds(connection, [b"\0"], [captured if captured is not None else log])
+        _run(session, channel, log)
+        status = 0
+    except BaseException as error:
+        os.write(log, f"the worker failed outside any test: {type(error).__name__}: {error}\n".encode())
+    finally:
+        os._exit(status)
+
+
+def _run(session: pytest.Session, channel: Channel, log: int) -> None:
+    config = session.config
+    buffer = ReportBuffer()
+    for name in ("terminalreporter", "conformance-recorder"):
+        plugin = config.pluginmanager.get_plugin(name)
+        if plugin is not None:
+            config.pluginmanager.unregister(plugin)
+    config.pluginmanager.register(buffer, "conformance-report-buffer")
+    queue: deque[int] = deque()
+    stopped = False
+    while True:
+        while len(queue) < 2 and not stopped:
+            messages = channel.receive()
+            if messages is None:
+                return
+            for message in messages:
+                if message is None:
+                    stopped = True
+                else:
+                    queue.extend(message)
+        if not queue:
+            return
+        index = queue.popleft()
+        channel.send(("start", index))
+        os.ftruncate(log, 0)
+        os.lseek(log, 0, os.SEEK_SET)
+        buffer.reports.clear()
+        item = session.items[index]
+        following = session.items[queue[0]] if queue else None
+        config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        channel.send(("end", index, pack_reports(config, buffer.reports)))
+
+
+def pack_reports(config: pytest.Config, reports: list[pytest.TestReport]) -> Any:
+    """Return what the parent needs to rebuild the reports: three durations for the usual passing test."""
+    if [report.when for report in reports] == ["setup", "call", "teardown"] and all(
+        type(report) is pytest.TestReport
+        and report.passed
+        and not report.sections
+        and not report.user_properties
+        and not hasattr(report, "wasxfail")
+        for report in reports
+    ):
+        extra: dict[str, Any] = {}
+        for report in reports:
+            extra.update(getattr(report, "conformance", {}))
+        return tuple((report.start, report.stop, report.duration) for report in reports), extra
+    return [config.hook.pytest_report_to_serializable(config=config, report=report) for report in reports]
+
+
+def unpack_reports(config: pytest.Config, item: pytest.Item, packed: Any) -> list[pytest.TestReport]:
+    """Rebuild the reports that ``pack_reports`` packed."""
+    if isinstance(packed, list):
+        return [config.hook.pytest_report_from_serializable(config=config, data=data) for data in packed]
+    times, extra = packed
+    keywords: dict[str, Any] = dict.fromkeys(item.keywords, 1)
+    reports = []
+    phases: tuple[Literal["setup", "call", "teardown"], ...] = ("setup", "call", "teardown")
+    for when, (start, stop, duration) in zip(phases, times, strict=True):
+        report = pytest.TestReport(
+            item.nodeid, item.location, keywords, "passed", None, when, duration=duration, start=start, stop=stop
+        )
+        if when == "call" and extra:
+            report.conformance = extra  # type: ignore[attr-defined]
+        reports.append(report)
+    return reports
+
+
+def _fresh_capture(config: pytest.Config, log: int) -> int | None:
+    """Give the worker a capture of its own; return the descriptor that holds what a test writes to stderr.
+
+    The capture inherited from the parent writes to files whose position all workers would share.
+    """
+    capture: Any = config.pluginmanager.getplugin("capturemanager")
+    if capture is not None:
+        capture.stop_global_capturing()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    if capture is None:
+        return None
+    capture.start_global_capturing()
+    capture.suspend_global_capture()
+    streams = getattr(capture, "_global_capturing", None)
+    spool = getattr(getattr(streams, "err", None), "tmpfile", None)
+    try:
+        return int(spool.fileno()) if spool is not None else None
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _die_with(parent: int) -> None:
+    """Ask Linux to kill this process when its parent dies; elsewhere a closed channel ends it between tests."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(70)

@@ -1,0 +1,367 @@
+"""The pytest plugin: does nothing until ``--conformance-device`` or ``--conformance-db`` is given."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.errors import ConformanceError, UsageError
+
+if TYPE_CHECKING:
+    from conformance.devices import DeviceAdapter
+    from conformance.engine.bridge import Bridge
+    from conformance.engine.recorder import Recorder
+    from conformance.model.identity import PlannedTest
+    from conformance.suites.selection import Selection
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options; all carry the prefix, so that no other plugin's options are taken."""
+    group = parser.getgroup("conformance", "conformance of a PyTorch device (torch-conformance)")
+    add = group.addoption
+    add("--conformance-device", metavar="DEVICE", help="torch device type under test, such as neuron or cpu")
+    add("--conformance-db", metavar="FILE", help="record plan and results in this SQLite file")
+    add(
+        "--conformance-workers",
+        metavar="N",
+        default="0",
+        help="run in N crash-proof workers, 'auto' for one a processor; 0 (default): in this process",
+    )
+    add(
+        "--conformance-timeout",
+        metavar="SECONDS",
+        type=float,
+        default=0.0,
+        help="kill a test that takes longer and record it as timed_out (needs workers); 0 (default): no limit",
+    )
+    add("--conformance-ops", metavar="GLOB,..", help="built-in suites: only these operators or modules")
+    add(
+        "--conformance-dtypes",
+        metavar="DTYPE,..",
+        help="built-in suites: these dtypes; 'all' those an operator declares, 'one' float32 or the first it has",
+    )
+    add("--conformance-templates", metavar="NAME,..", help="built-in suites: only these templates, such as forward")
+    add(
+        "--conformance-test",
+        metavar="TEST_ID",
+        action="append",
+        default=[],
+        help="only the test with this id (may be repeated)",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Set the backend's variables before any conftest can import torch."""
+    options = early_config.known_args_namespace
+    device = _device(options)
+    if device is not None:
+        with _clear(early_config):
+            from conformance.devices import adapter_for
+
+            os.environ.setdefault("OMP_NUM_THREADS", "1")
+            adapter_for(device).prepare()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the device and register what watches and records, each only where it is needed."""
+    device = _device(config.option)
+    if device is None:
+        return
+    with _clear(config):
+        from conformance.devices import adapter_for
+        from conformance.suites.selection import parse_selection
+
+        selection = parse_selection(
+            ops=config.option.conformance_ops,
+            dtypes=config.option.conformance_dtypes,
+            templates=config.option.conformance_templates,
+            tests=config.option.conformance_test,
+        )
+        controller = _is_xdist_controller(config)
+        adapter = adapter_for(device)
+        if not controller:
+            _load(adapter, selection)
+            config.pluginmanager.register(Watcher(config, adapter, selection), "conformance-watcher")
+        if config.option.conformance_db and not hasattr(config, "workerinput"):
+            from conformance.engine.recorder import Recorder
+
+            recorder = Recorder(Path(config.option.conformance_db))
+            hooks = XdistRecording if controller else Recording
+            config.pluginmanager.register(hooks(config, adapter, selection, recorder), "conformance-recorder")
+        _check_workers(config, controller=controller)
+
+
+def _device(options: Any) -> str | None:
+    device: str | None = getattr(options, "conformance_device", None)
+    return device or ("cpu" if getattr(options, "conformance_db", None) else None)
+
+
+def _load(adapter: DeviceAdapter, selection: Selection) -> None:
+    from conformance.engine.facts import check_torch
+    from conformance.probes import probe_for, watch_with
+    from conformance.suites.selection import ACTIVE
+
+    check_torch()
+    adapter.load()  # before torch.testing._internal, which takes the device's name when it is imported
+    from conformance.suites.parametrize import use_device
+
+    ACTIVE.device = adapter.device
+    ACTIVE.selection = selection
+    use_device(adapter.device)
+    watch_with(probe_for(adapter))
+
+
+def _check_workers(config: pytest.Config, *, controller: bool) -> None:
+    from conformance.engine.loop import worker_count
+
+    workers = worker_count(config.option.conformance_workers)
+    if workers and controller:
+        raise UsageError("two-engines", "--conformance-workers and xdist's -n exclude each other; give one of them")
+    if config.option.conformance_timeout < 0:
+        raise UsageError("bad-timeout", f"the time limit is {config.option.conformance_timeout:g} s; give 0 or more")
+    if config.option.conformance_timeout and not workers and not hasattr(config, "workerinput"):
+        raise UsageError(
+            "timeout-without-workers",
+            "--conformance-timeout needs a process that can be killed; add --conformance-workers 1 or more",
+        )
+
+
+def _is_xdist_controller(config: pytest.Config) -> bool:
+    distributed = getattr(config.option, "dist", "no") != "no" or bool(getattr(config.option, "tx", None))
+    return distributed and not hasattr(config, "workerinput")
+
+
+class _clear:  # noqa: N801 - reads as a statement: with _clear(config)
+    """Turn an error that a user can act on into pytest's one line, and tell the command line about it."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ConformanceError):
+            bridge = bridge_of(self._config)
+            if bridge is not None:
+                bridge.error = error
+                raise pytest.UsageError from None  # the command line prints it
+            raise pytest.UsageError(f"conformance: {error}") from None
+
+
+def bridge_of(config: pytest.Config) -> Bridge | None:
+    """Return the command line's ear, if ``conformance run`` started this pytest."""
+    from conformance.engine.bridge import Bridge
+
+    for plugin in config.invocation_params.plugins or ():
+        if isinstance(plugin, Bridge):
+            return plugin
+    return None
+
+
+class Watcher:
+    """Watch each test in the process that runs it, and run the workers."""
+
+    def __init__(self, config: pytest.Config, adapter: DeviceAdapter, selection: Selection) -> None:
+        self._config = config
+        self._adapter = adapter
+        self._selection = selection
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Keep the tests that were named by id, and complain about names that fit nothing."""
+        from conformance.engine.choose import choose, complain_about_names
+
+        with _clear(config):
+            deselected = choose(items, self._selection)
+            if deselected:
+                config.hook.pytest_deselected(items=deselected)
+            complain_about_names(items, self._selection, adapter=self._adapter)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Hand the plan to the controller when this is an xdist worker."""
+        workerinput = getattr(session.config, "workerinput", {})
+        path = workerinput.get("conformance_plan")
+        if path and workerinput.get("workerid") == "gw0":
+            _write_handover(Path(path), session, self._adapter, self._selection)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Run the tests in workers of our own, if any were asked for."""
+        from conformance.engine.loop import run_isolated, worker_count
+
+        workers = worker_count(session.config.option.conformance_workers)
+        if not workers or not session.items or session.config.option.collectonly:
+            return None
+        recorder: Any = session.config.pluginmanager.get_plugin("conformance-recorder")
+        with _clear(session.config):
+            run_isolated(
+                session,
+                self._adapter,
+                workers=workers,
+                timeout_s=session.config.option.conformance_timeout,
+                idle=recorder.tick if recorder is not None else lambda: None,
+            )
+        return True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        """Forget what an earlier test left behind."""
+        from conformance.engine.attach import begin_test
+
+        begin_test()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Attach what the test said about samples and what the probe saw, in plain values that xdist can carry."""
+        report = yield
+        if call.when == "call":
+            from conformance.engine.attach import attach_observations
+
+            attach_observations(report)
+        return report
+
+
+class Recording:
+    """Record in the process that collects: plain pytest, and the parent of our own workers."""
+
+    def __init__(self, config: pytest.Config, adapter: DeviceAdapter, selection: Selection, recorder: Recorder) -> None:
+        self.config = config
+        self.adapter = adapter
+        self.selection = selection
+        self.recorder = recorder
+        self.broken: list[pytest.CollectReport] = []
+        self.identities: dict[str, Any] = {}
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember a file that could not be collected: it is one recorded error."""
+        if report.failed:
+            self.broken.append(report)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Store the plan before the first test runs."""
+        if session.config.option.collectonly or not (session.items or self.broken):
+            return
+        if sys.exc_info()[0] is not None:
+            return  # pytest calls this hook also while an error ends the collection: there is no plan
+        from conformance.engine.handover import handover_of
+
+        with _clear(self.config):
+            self.store_plan(handover_of(session, self.adapter, self.selection, self._command()))
+
+    def store_plan(self, handover: Any) -> None:
+        """Store what was collected as the plan of a new run."""
+        from conformance.engine.handover import broken_file
+
+        failures = [broken_file(report) for report in self.broken]
+        tests: list[PlannedTest] = [*handover.tests, *(planned for planned, _ in failures)]
+        run_id = self.recorder.plan(handover.run, tests, operators=handover.operators, modules=handover.modules)
+        self.identities = {test.identity.test_id: test.identity for test in tests}
+        bridge = bridge_of(self.config)
+        if bridge is not None:
+            bridge.planned(run_id, handover.run, len(tests))
+        for _, result in failures:
+            self.recorder.add(result)
+            if bridge is not None:
+                bridge.result(result, self.identities[result.test_id])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the report; a report without a phase is xdist's word that the worker died, and the last one."""
+        self.recorder.report(report)
+        if report.when not in ("setup", "call", "teardown"):
+            self._ended(report.nodeid)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Record the test."""
+        self._ended(nodeid)
+
+    def _ended(self, nodeid: str) -> None:
+        with _clear(self.config):
+            result = self.recorder.ended(nodeid)
+        bridge = bridge_of(self.config)
+        if result is not None and bridge is not None:
+            bridge.result(result, self.identities[result.test_id])
+
+    def tick(self) -> None:
+        """Let results that wait for company be written."""
+        with _clear(self.config):
+            self.recorder.tick()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Close the run; a lost test makes it fail."""
+        from conformance.model.run import RunState
+
+        if self.recorder.run_id is None:
+            return
+        whole = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and not session.shouldfail
+        with _clear(self.config):
+            lost = self.recorder.finish(RunState.COMPLETE if whole else RunState.INTERRUPTED)
+        bridge = bridge_of(self.config)
+        if bridge is not None:
+            bridge.finished(lost)
+        if lost and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say where the results are."""
+        if self.recorder.run_id is not None:
+            terminalreporter.write_line(
+                f"conformance: {self.recorder.planned} planned tests recorded as run {self.recorder.run_id} "
+                f"in {self.recorder.path}" + (f", {self.recorder.lost} of them lost" if self.recorder.lost else "")
+            )
+
+    def _command(self) -> str | None:
+        bridge = bridge_of(self.config)
+        return bridge.command if bridge is not None else None
+
+
+class XdistRecording(Recording):
+    """Record in xdist's controller, which collects nothing itself: the first worker hands its plan over."""
+
+    def __init__(self, config: pytest.Config, adapter: DeviceAdapter, selection: Selection, recorder: Recorder) -> None:
+        super().__init__(config, adapter, selection, recorder)
+        descriptor, name = tempfile.mkstemp(prefix="conformance-plan-")
+        os.close(descriptor)
+        self._path = Path(name)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Do nothing: the controller has no items."""
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell each worker where the plan goes."""
+        node.workerinput["conformance_plan"] = str(self._path)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any) -> None:
+        """Store the plan as soon as the first worker has collected, before any test is sent out."""
+        if node.gateway.id != "gw0" or self.recorder.run_id is not None:
+            return
+        with _clear(self.config):
+            self.store_plan(pickle.loads(self._path.read_bytes()))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Close the run and remove the plan's file."""
+        self._path.unlink(missing_ok=True)
+        super().pytest_sessionfinish(session, exitstatus)
+
+
+def _write_handover(path: Path, session: pytest.Session, adapter: DeviceAdapter, selection: Selection) -> None:
+    from conformance.engine.handover import handover_of
+
+    path.write_bytes(pickle.dumps(handover_of(session, adapter, selection, None), protocol=5))
