@@ -24,10 +24,14 @@ _TAILS = (
 # sample's repr may hold brackets of any depth, but no line break.
 _SAMPLE = re.compile(r"\b(?:\w+: )?Caused by (?:sample|module|reference|error) input at index \d+: [^\n]*")
 
+# conformance/suites/account.py adds which sample failed first and how many others passed.
+_SAMPLES = re.compile(r"\s\d+ of \d+ samples passed; the first failure: .*", re.DOTALL)
+
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+\b")
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
-_HASH = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,}\b")
+# A long number with an exponent, such as 3.0870166e-07, holds a letter too, but is no hash.
+_HASH = re.compile(r"(?<![\w.])(?!\d+e[-+]?\d*\b)(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,}\b")
 _PATH = re.compile(
     r"(?<![\w/.:<])(?:\.{1,2}|~)?(?:/[\w.+@%-]+)+/?|(?<![\w/.:<+-])[A-Za-z][\w.+-]*(?:/[\w.+-]+)+\.\w+\b"
 )
@@ -57,6 +61,7 @@ def signature(message: str) -> str:
     text = _ANSI.sub("", message[:INPUT_LIMIT])
     for tail in _TAILS:
         text = text.partition(tail)[0]
+    text = _SAMPLES.sub("", text)
     text = _SAMPLE.sub("", text) if _SAMPLE.sub("", text).strip() else text
     text = _UUID.sub("HASH", text)
     text = _ADDRESS.sub("ADDRESS", text)

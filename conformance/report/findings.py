@@ -7,11 +7,11 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from conformance import store
+from conformance.analysis.repeat import repeat_command
 from conformance.errors import ConformanceError
 from conformance.model.operator import OperatorStatus
 from conformance.model.outcome import Outcome
 from conformance.model.run import RunState
-from conformance.report.repeat import repeat_command
 from conformance.report.words import counted, number, outcome_word, status_word
 
 if TYPE_CHECKING:

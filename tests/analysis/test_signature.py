@@ -121,6 +121,11 @@ CLOSE = (
             "Exception: Caused by sample input at index 3: SampleInput(input=Tensor[size=(5, 5)])",
             "Exception: Caused by sample input at index N: SampleInput(input=Tensor[size=(N)])",
         ),
+        ("difference: 3.087016614555793e-07 at 12345678e-09", "difference: N at N"),
+        (
+            "AssertionError: result is wrong\n\n41 of 42 samples passed; the first failure: sample 3: float32[2]",
+            "AssertionError: result is wrong",
+        ),
         ("NEFF 3f2a9c0b1d30ee77 not found", "NEFF HASH not found"),
         ("run 123e4567-e89b-12d3-a456-426614174000 ended", "run HASH ended"),
         ("1D tensors expected, but got 2D and 3D tensors", "1D tensors expected, but got 2D and 3D tensors"),

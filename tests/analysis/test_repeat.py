@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from conformance.report.repeat import repeat_command
+from conformance.analysis.repeat import repeat_command
 
 
 def test_names_suite_device_and_exactly_one_test() -> None:

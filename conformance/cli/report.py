@@ -1,0 +1,61 @@
+"""``conformance report``: what one run found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("report")
+@click.option(
+    "--db",
+    type=click.Path(path_type=Path),
+    envvar="CONFORMANCE_DB",
+    default="conformance.sqlite",
+    show_default=True,
+    help="The database to read; the variable CONFORMANCE_DB sets another default.",
+)
+@click.option(
+    "--run",
+    "selector",
+    metavar="SELECTOR",
+    default="latest",
+    show_default=True,
+    help="Which run: latest, latest-complete, its number, or the first characters of its key.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "md"]),
+    default="text",
+    show_default=True,
+    help="For people, for scripts, or for a GitHub job summary.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=20,
+    show_default=True,
+    help="Show at most N rows of each table and list; 0 shows all. Totals always count everything.",
+)
+def command(db: Path, selector: str, form: str, top: int) -> None:
+    """Report what one run found: outcomes, operator statuses, fallbacks, failures.
+
+    The exit code is 0 whatever the run found; `conformance run` is what judges.
+    """
+    from conformance.report.findings import collect_findings
+    from conformance.report.output import write_report
+    from conformance.store import Database, resolve_run
+
+    with Database.open_existing(db) as database:
+        findings = collect_findings(database, resolve_run(database, selector).id, top=top)
+    match form:
+        case "json":
+            from conformance.report.json_format import render_json as render
+        case "md":
+            from conformance.report.markdown import render_markdown as render
+        case _:
+            from conformance.report.text import render_text as render
+    write_report(render(findings))

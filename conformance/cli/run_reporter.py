@@ -1,0 +1,59 @@
+"""Show a run while it goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from conformance.engine.bridge import Bridge
+from conformance.model.identity import Identity
+from conformance.model.result import Result
+from conformance.model.run import RunInfo
+from conformance.report.progress import Progress
+
+
+class RunReporter(Bridge):
+    """Stand in for pytest's terminal reporter: a header, the live line, nothing else."""
+
+    def __init__(self, command: str, stream: TextIO, *, database: Path) -> None:
+        super().__init__(command)
+        self._stream = stream
+        self._database = database
+        self._progress: Progress | None = None
+        self.unexpected = False
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Silence pytest's own reporter; its options stay."""
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            config.pluginmanager.unregister(reporter)
+
+    def planned(self, run_id: int, run: RunInfo, total: int) -> None:
+        """Print what is about to run, and where."""
+        super().planned(run_id, run, total)
+        device = f"EMULATED {run.device}" if run.emulated else run.device
+        suites = f" of {', '.join(run.suites)}" if run.suites else ""
+        self._stream.write(
+            f"run {run_id}: {total} tests{suites} on {device} ({run.device_name}), torch {run.torch_version}, "
+            f"into {self._database}\n"
+        )
+        self._progress = Progress(total, stream=self._stream, is_terminal=self._stream.isatty())
+
+    def result(self, result: Result, identity: Identity) -> None:
+        """Count one result."""
+        if result.outcome.is_bad:
+            self.unexpected = True
+        if self._progress is not None:
+            fell_back = result.fallback is not None and bool(result.fallback.operator)
+            self._progress.add(result.outcome, fell_back, identity.op or identity.module, result.test_id)
+
+    def finished(self, lost: int) -> None:
+        """End the live line; a lost test is an unexpected outcome."""
+        super().finished(lost)
+        if lost:
+            self.unexpected = True
+        if self._progress is not None:
+            self._progress.finish()

@@ -1,0 +1,336 @@
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from conformance.model.operator import OperatorStatus
+from conformance.model.outcome import Outcome
+from conformance.model.run import RunState
+from conformance.store import Database, operator_statuses, resolve_run
+from tests.publish.building import DTYPES, built, info, write_run
+from tests.publish.reading import Tag, page, pages
+from tests.sample_run import ODD_OPERATOR
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'"
+)
+
+HOSTILE = {
+    "<script>alert(1)</script>": Outcome.PASSED,
+    "../../etc": Outcome.FAILED,
+    "a/b": Outcome.SKIPPED,
+    "t": Outcome.PASSED,
+    "T": Outcome.FAILED,
+    '"><img src=x onerror=alert(1)>': Outcome.CRASHED,
+    "{{ 7 * 7 }}": Outcome.PASSED,
+}
+
+
+def _number(text: str) -> int:
+    return int(re.findall(r"[\d,]+", text)[0].replace(",", ""))
+
+
+def _tallies(tag: Tag) -> tuple[list[int], int]:
+    """Return the counts of a legend and the sum it states."""
+    counts = [_number(item.one("span", class_="n").text) for item in tag.all("li") if not item.has("class_", "sum")]
+    return counts, _number(tag.one("li", class_="sum").one("span", class_="n").text)
+
+
+def test_every_page_is_well_formed_and_framed(sample_site: Path) -> None:
+    for path in pages(sample_site):
+        document = page(path)
+        assert len(document.all("h1")) == 1, path
+        assert document.one("html").attributes["lang"] == "en"
+        assert document.one("meta", http_equiv="Content-Security-Policy").attributes["content"] == POLICY
+        assert document.one("head").one("title").text.startswith("EMULATED")
+        assert document.one("div", class_="emulated").text.startswith("EMULATED"), path
+        assert not document.all("style")
+        assert not [tag for tag in document._walk() if "style" in tag.attributes], path
+        assert not [name for tag in document._walk() for name in tag.attributes if name.startswith("on")], path
+        assert all("src" in script.attributes and not script.children for script in document.all("script"))
+
+
+def test_tables_say_what_they_are(sample_site: Path) -> None:
+    for path in pages(sample_site):
+        for table in page(path).all("table"):
+            assert table.one("caption").text, path
+            assert all(head.has("scope", "col") for head in table.one("thead").all("th")), path
+            for row in table.one("tbody").all("tr"):
+                assert [head for head in row.all("th") if head.has("scope", "row")], path
+                columns = len(table.one("thead").all("th"))
+                assert len(row.all("th")) + len(row.all("td")) == columns, path
+
+
+def test_ids_are_unique_and_every_link_leads_somewhere(sample_site: Path) -> None:
+    documents = {path.resolve(): page(path) for path in pages(sample_site)}
+    ids = {}
+    for path, document in documents.items():
+        found = [tag.attributes["id"] for tag in document._walk() if "id" in tag.attributes]
+        assert len(found) == len(set(found)), path
+        ids[path] = set(found)
+    followed = 0
+    for path, document in documents.items():
+        for tag in document._walk():
+            for attribute in ("href", "src", "action"):
+                if attribute not in tag.attributes:
+                    continue
+                link = urlsplit(tag.attributes[attribute])
+                assert not link.scheme, (path, link)
+                assert not link.netloc, (path, link)
+                assert not link.path.startswith("/"), (path, link)
+                target = (path.parent / unquote(link.path)).resolve() if link.path else path
+                assert target.is_file(), (path, link)
+                assert target.is_relative_to(sample_site.resolve())
+                if link.fragment and "=" not in link.fragment:
+                    assert link.fragment in ids[target], (path, link)
+                followed += 1
+    assert followed > 1000
+
+
+def test_filters_that_pages_link_to_are_ones_that_the_table_has(sample_site: Path) -> None:
+    table = page(sample_site / "operators.html")
+    known = {
+        "status": {item.attributes["data-code"] for item in table.one("div", class_="static-legend").all("li")},
+        "dtype": {option.text for option in table.one("select", id="dtype").all("option")},
+        "group": {option.text for option in table.one("select", id="group").all("option")},
+    }
+    seen = set()
+    for link in page(sample_site / "index.html").all("a"):
+        target, _, fragment = link.attributes["href"].partition("#")
+        if target == "operators.html" and fragment:
+            key, value = fragment.split("=")
+            assert unquote(value.replace("+", " ")) in known[key]
+            seen.add(key)
+    assert seen == set(known)
+
+
+def test_nothing_comes_from_elsewhere(sample_site: Path) -> None:
+    for path in sample_site.rglob("*"):
+        if path.is_file():
+            text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+            assert "http://" not in text, path
+            assert "https://" not in text, path
+
+
+def test_two_builds_are_equal_byte_for_byte(sample_database: Path, sample_site: Path, tmp_path: Path) -> None:
+    again = built(sample_database, tmp_path / "another name", selector="1")
+    first, second = (
+        {str(path.relative_to(site)): path.read_bytes() for path in site.rglob("*") if path.is_file()}
+        for site in (sample_site, again)
+    )
+    assert sorted(first) == sorted(second)
+    assert first == second
+
+
+def test_the_counts_of_the_front_page_add_up(sample_database: Path, sample_site: Path) -> None:
+    with Database.open_existing(sample_database) as database:
+        run = resolve_run(database, "1")
+        statuses = Counter(row.status for row in operator_statuses(database, run.id) if row.dtype is None)
+    index = page(sample_site / "index.html")
+    native, untested = statuses[OperatorStatus.NATIVE], statuses[OperatorStatus.UNTESTED]
+    assert index.one("h1").text == f"{native} of 60 operators ran natively; {untested} untested."
+    percent = f"{100 * native / 60:.1f}"
+    assert index.one("p", class_="share").text == f"{percent} % of all operators, untested ones included"
+    legends = index.all("ul", class_="legend")
+    assert [_tallies(legend)[1] for legend in legends] == [60, run.planned, 7]
+    for legend in legends:
+        counts, total = _tallies(legend)
+        assert sum(counts) == total
+        assert all(counts)
+    shown = {item.attributes["data-code"] for item in legends[1].all("li") if "data-code" in item.attributes}
+    assert shown == {outcome.value for outcome in Outcome}
+
+
+def test_every_row_of_a_breakdown_adds_up(sample_site: Path) -> None:
+    index = page(sample_site / "index.html")
+    tables = index.all("table", class_="breakdown")
+    assert len(tables) == 4
+    for table in tables:
+        for row in table.one("tbody").all("tr"):
+            cells = [cell for cell in row.all("td", class_="num") if not cell.has("class_", "aside")]
+            total, *counts = (_number(cell.text) for cell in cells)
+            assert sum(counts) == total
+            assert len(row.one("svg").all("rect")) == sum(count > 0 for count in counts)
+    planned = sum(_number(row.one("td", class_="total").text) for row in tables[2].one("tbody").all("tr"))
+    assert planned == sum(_number(row.one("td", class_="total").text) for row in tables[3].one("tbody").all("tr"))
+
+
+def test_the_table_of_operators_agrees_with_the_store(sample_database: Path, sample_site: Path) -> None:
+    with Database.open_existing(sample_database) as database:
+        rows = operator_statuses(database, resolve_run(database, "1").id)
+    table = page(sample_site / "operators.html").one("table")
+    dtypes = [head.text for head in table.one("thead").all("th", class_="dtype")]
+    shown: dict[tuple[str, str | None], str] = {}
+    for row in table.one("tbody").all("tr"):
+        name = row.one("th").text
+        shown[name, None] = row.one("span", class_="chip").text[1:]
+        for dtype, cell in zip(dtypes, row.all("td", class_="c"), strict=True):
+            shown[name, dtype] = cell.attributes["title"].split(": ")[1].split(",")[0]
+    assert {key[0] for key in shown} == {row.op for row in rows}
+    for stored in rows:
+        assert shown[stored.op, stored.dtype] == stored.status.value, stored
+    untested = [row for row in rows if row.dtype is None and row.status is OperatorStatus.UNTESTED]
+    assert untested
+    for row in table.one("tbody").all("tr"):
+        if row.one("span", class_="chip").has("class_", "mark-untested"):
+            assert "0" not in row.one("td", class_="num").text
+
+
+def test_an_operator_page_has_each_of_its_tests(sample_site: Path) -> None:
+    document = page(sample_site / "operators" / "addmm.html")
+    tests = document.one("table", class_="tests").one("tbody").all("tr")
+    assert len(tests) == 9
+    assert tests[0].one("span", class_="chip").text == "Xfailed"
+    assert "Failing sample: sample 2" in tests[0].text.replace("Failing sample sample", "Failing sample: sample")
+    command = tests[0].one("pre", class_="command").text
+    assert command == f"conformance run opinfo --device neuron --test {tests[0].one('th').text}"
+    cells = document.one("table", class_="matrix").one("tbody").all("td")
+    assert len(cells) == 9
+    assert {cell.one("a").attributes["href"][1:] for cell in cells} == {row.attributes["id"] for row in tests}
+    assert _tallies(document.one("ul", class_="legend")) == ([6, 3], 9)
+
+
+def test_a_fallback_is_shown_where_it_happened(sample_site: Path) -> None:
+    document = page(sample_site / "operators" / "abs.html")
+    assert "not natively" in document.one("p", class_="lead").text
+    assert "aten::abs.out" in document.text
+    assert {row.one("span", class_="chip").text for row in document.one("table", class_="tests").all("tr")[1:]} == {
+        "Fpassed, fell back"
+    }
+    index = page(sample_site / "index.html")
+    overloads = [row.one("th").text for row in index.all("table")[2].one("tbody").all("tr")]
+    assert "aten::abs.out" in overloads
+
+
+def test_hostile_names_are_only_text(tmp_path: Path) -> None:
+    message = "<script>alert('message')</script>"
+    site = built(write_run(tmp_path / "db.sqlite", HOSTILE, message=message), tmp_path / "site")
+    for path in pages(site):
+        document = page(path)
+        assert {script.attributes["src"].rsplit("/", 1)[1] for script in document.all("script")} == {"site.js"}
+        assert not document.all("img")
+        assert "49" not in document.one("h1").text
+    names = {path.name for path in (site / "operators").iterdir()}
+    assert len({name.lower() for name in names}) == len(HOSTILE)
+    assert {path.name for path in tmp_path.iterdir()} == {"db.sqlite", "site"}
+    shown = {page(path).one("h1").one("code").text for path in (site / "operators").iterdir()}
+    assert shown == set(HOSTILE)
+    assert message in page(site / "failures.html").text
+
+
+def test_the_sample_with_odd_operators_shows_their_names(sample_site: Path) -> None:
+    rows = page(sample_site / "operators.html").one("table").one("tbody").all("tr")
+    assert ODD_OPERATOR in [row.one("th").text for row in rows]
+
+
+def test_an_interrupted_run_alone_makes_a_site_that_says_so(tmp_path: Path) -> None:
+    database = write_run(
+        tmp_path / "db.sqlite", {"add": Outcome.PASSED, "mul": Outcome.NOT_RUN}, state=RunState.INTERRUPTED
+    )
+    site = built(database, tmp_path / "site")
+    for path in pages(site):
+        notice = page(path).one("p", class_="notice").text
+        assert notice == "The run was interrupted. Its figures are partial: 2 of 4 planned tests have no result."
+    index = page(site / "index.html")
+    assert index.one("h1").text == "1 of 2 operators ran natively; 1 untested."
+    assert "interrupted" in page(site / "runs.html").one("strong", class_="tag-warning").text
+
+
+def test_a_run_that_has_only_a_plan_has_no_figures(tmp_path: Path) -> None:
+    site = built(write_run(tmp_path / "db.sqlite", {"add": Outcome.PASSED, "mul": None}, state=None), tmp_path / "site")
+    index = page(site / "index.html")
+    assert index.one("h1").text == "No operator has a result in this run; all 2 are untested."
+    assert "%" not in index.one("section", class_="hero").text.replace("100 %", "")
+    assert not index.all("rect", class_="bar-native")[3:], "only the logo may be green"
+
+
+def test_a_run_with_neither_inventory_nor_plan_has_no_data(tmp_path: Path) -> None:
+    site = built(write_run(tmp_path / "db.sqlite", {}, modules=()), tmp_path / "site")
+    assert "no inventory" in page(site / "index.html").one("h1").text
+    assert "No data" in page(site / "index.html").text
+    assert "No data" in page(site / "operators.html").text
+    assert "No data" in page(site / "modules.html").text
+
+
+def test_without_a_probe_nothing_is_called_native(tmp_path: Path) -> None:
+    database = write_run(tmp_path / "db.sqlite", {"add": Outcome.PASSED}, run=info(probe=""))
+    site = built(database, tmp_path / "site")
+    for path in pages(site):
+        assert page(path).one("p", class_="notice").text.startswith("Fallbacks were not observed.")
+    assert page(site / "index.html").one("h1").text == (
+        "1 of 1 operator passed, with fallbacks not observed; 0 untested."
+    )
+    operator = page(site / "operators" / "add.html")
+    assert "was not observed" in operator.one("p", class_="lead").text
+    assert "a probe looked at none of 2 tests" in operator.text
+    assert "Fallbacks not observed" in operator.one("table", class_="tests").text
+
+
+def test_a_selection_is_announced_on_every_page(tmp_path: Path) -> None:
+    run = info(selection="--ops 'add,<b>'", emulated=False, device_name="Trainium2")
+    site = built(write_run(tmp_path / "db.sqlite", {"add": Outcome.PASSED, "mul": None}, run=run), tmp_path / "site")
+    for path in pages(site):
+        document = page(path)
+        assert "--ops 'add,<b>'" in document.one("p", class_="notice").text
+        assert not document.all("div", class_="emulated")
+        assert "EMULATED" not in document.text
+    assert "No test of it was planned." in page(site / "operators" / "mul.html").one("p", class_="lead").text
+
+
+def test_the_list_of_runs_marks_the_emulated_ones(sample_site: Path) -> None:
+    rows = page(sample_site / "runs.html").one("table").one("tbody").all("tr")
+    assert [bool(row.all("strong", class_="tag-emulated")) for row in rows] == [True, False, True]
+    assert [str(row.one("th").children[0]).strip() for row in rows] == ["3", "2", "1"]
+    assert [row.has("class_", "shown-run") for row in rows] == [False, False, True]
+
+
+def test_the_method_defines_every_word(sample_site: Path) -> None:
+    text = page(sample_site / "method.html").text
+    for code in (*OperatorStatus, *Outcome):
+        assert code.definition in text
+    assert "seen by observer" in text
+    assert "531" in text
+
+
+def test_the_files_for_programs_agree_with_the_store(sample_database: Path, sample_site: Path) -> None:
+    run = json.loads((sample_site / "api" / "run.json").read_text())
+    operators = json.loads((sample_site / "api" / "operators.json").read_text())
+    with Database.open_existing(sample_database) as database:
+        stored = resolve_run(database, "1")
+        rows = [row for row in operator_statuses(database, stored.id) if row.dtype is None]
+    assert run["schema"] == operators["schema"] == 1
+    assert run["run"]["key"] == operators["run"] == stored.key
+    assert run["run"]["emulated"] is True
+    assert run["tests"] == {
+        "planned": stored.planned,
+        "outcomes": {outcome.value: count for outcome, count in stored.counts.items()},
+    }
+    assert run["operators"]["total"] == sum(run["operators"]["statuses"].values()) == len(rows)
+    assert {entry["name"]: entry["status"] for entry in operators["operators"]} == {
+        row.op: row.status.value for row in rows
+    }
+    for entry in operators["operators"]:
+        assert (sample_site / entry["page"]).is_file()
+
+
+@pytest.mark.parametrize("private", ["secret-host-name", "Traceback"])
+def test_host_and_tracebacks_are_not_published(tmp_path: Path, private: str, sample_site: Path) -> None:
+    site = built(write_run(tmp_path / "db.sqlite", {"add": Outcome.FAILED}), tmp_path / "site")
+    for folder in (site, sample_site):
+        for path in folder.rglob("*"):
+            assert path.is_dir() or private not in path.read_text(encoding="utf-8"), path
+
+
+def test_the_builder_of_these_tests_covers_its_dtypes(tmp_path: Path) -> None:
+    site = built(write_run(tmp_path / "db.sqlite", {"add": Outcome.PASSED}, fallback=("add",)), tmp_path / "site")
+    document = page(site / "operators" / "add.html")
+    assert [row.one("th").text for row in document.all("table")[0].one("tbody").all("tr")] == list(DTYPES)
+    assert "aten::y" in document.text
