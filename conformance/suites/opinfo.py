@@ -167,7 +167,7 @@ class TestOperators(TestCase):
                             other = settle(on_cpu(partial(_call, op, again), seed=seed)[0])
                             assert_same(self, other, want, device="cpu", values=comparable, what="on the CPU: ")
                     seed_everything(seed)
-                    with operator_window():
+                    with _window(theirs, device):
                         got = _call(op, theirs)
                     assert_same(self, settle(got), want, device=self.device_type, values=comparable)
 
@@ -210,7 +210,7 @@ class TestOperators(TestCase):
                 with counted.sample(text):
                     (want_flags, want), random = on_cpu(partial(run, mine, "cpu", seed), seed=seed)
                     seed_everything(seed)
-                    with operator_window():
+                    with _window(theirs, device):
                         got_flags, got = run(theirs, device, seed)
                     if got_flags != want_flags:
                         raise AssertionError(f"requires_grad of the results is {got_flags}, on the CPU {want_flags}")
@@ -246,7 +246,7 @@ class TestOperators(TestCase):
         want, random = on_cpu(reference, seed=seed)
         out = Carrier(device)(prepare(want))
         seed_everything(seed)
-        with operator_window():
+        with _window(theirs, device):
             fill(theirs, out)
         comparable = not random and op.full_name not in UNINITIALIZED
         assert_same(self, tensors(out), tensors(want), device=self.device_type, values=comparable, what=what)
@@ -308,7 +308,7 @@ class TestOperators(TestCase):
                         if first is None:
                             raise account.ReferenceRaised("PyTorch gives no sample for this dtype")
                         run(first[2])
-                    with operator_window():
+                    with _window(first[3], device):
                         run(first[3])
 
     @_template(
@@ -349,9 +349,17 @@ class TestOperators(TestCase):
                         own = on_cpu(partial(_call, op, mine), seed=seed)[0]
                         _assert_like_reference(self, own, want, device="cpu")
                     seed_everything(seed)
-                    with operator_window():
+                    with _window(theirs, device):
                         got = _call(op, theirs)
                     _assert_like_reference(self, got, want, device=self.device_type)
+
+
+@contextlib.contextmanager
+def _window(sample: Any, device: str) -> Iterator[None]:
+    """Open the window of the operator under test; a sample that names no device makes its result on this one."""
+    nowhere = not tensors((sample.input, sample.args, sample.kwargs))
+    with torch.device(device) if nowhere else contextlib.nullcontext(), operator_window():
+        yield
 
 
 def _leaves(sample: Any) -> list[torch.Tensor]:

@@ -47,7 +47,9 @@ def move_tensor(tensor: torch.Tensor, device: str) -> torch.Tensor:
 
 
 def _copy_with_layout(plain: torch.Tensor, device: str) -> torch.Tensor:
-    if plain.layout != torch.strided or plain.is_quantized or plain.is_nested or plain.device.type != "cpu":
+    if plain.device.type != "cpu":
+        return plain  # an error sample that is meant to be elsewhere
+    if plain.layout != torch.strided or plain.is_quantized or plain.is_nested:
         return plain.clone() if device == "cpu" else plain.to(device)
     conjugate, negative = plain.is_conj(), plain.is_neg()
     if conjugate:
