@@ -216,6 +216,7 @@ def test_the_site_works_below_a_folder_of_a_web_server(tab: Page, sample_site: P
         tab.locator("table.subjects tbody a:visible").click()
         tab.wait_for_url("**/site/operators/addmm.html")
         assert tab.evaluate("getComputedStyle(document.querySelector('.emulated p')).textAlign") == "center"
+        tab.wait_for_load_state("networkidle")  # or the icon's request could meet a closed server
         server.shutdown()
 
 
