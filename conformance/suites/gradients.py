@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -33,29 +34,47 @@ def cotangents(outputs: Sequence[torch.Tensor], *, seed: int) -> list[torch.Tens
 
 
 def first_order(
-    call: Callable[[], Any], inputs: Sequence[torch.Tensor], *, device: str, seed: int
+    call: Callable[[], Any],
+    inputs: Sequence[torch.Tensor],
+    *,
+    device: str,
+    seed: int,
+    window: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> tuple[Any, list[torch.Tensor | None]]:
-    """Run ``call`` and its backward; return its result and one gradient (or None) for each input."""
-    result = call()
+    """Run ``call`` and its backward; return its result and one gradient (or None) for each input.
+
+    ``window`` is opened around what the operator does, not around the making of what its backward starts with.
+    """
+    with window():
+        result = call()
     outputs = differentiable(result)
     if not outputs or not inputs:
         return result, []
     starts = [move_tensor(start, device) for start in cotangents(outputs, seed=seed)]
-    return result, list(torch.autograd.grad(outputs, inputs, starts, allow_unused=True))
+    with window():
+        return result, list(torch.autograd.grad(outputs, inputs, starts, allow_unused=True))
 
 
 def second_order(
-    call: Callable[[], Any], inputs: Sequence[torch.Tensor], *, device: str, seed: int
+    call: Callable[[], Any],
+    inputs: Sequence[torch.Tensor],
+    *,
+    device: str,
+    seed: int,
+    window: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> list[torch.Tensor | None]:
     """Run ``call``, its backward, and the backward of that; return one second-order gradient (or None) an input."""
-    outputs = differentiable(call())
+    with window():
+        outputs = differentiable(call())
     if not outputs or not inputs:
         return []
     starts = [move_tensor(start, device).requires_grad_() for start in cotangents(outputs, seed=seed)]
-    first = torch.autograd.grad(outputs, inputs, starts, allow_unused=True, create_graph=True)
+    with window():
+        first = torch.autograd.grad(outputs, inputs, starts, allow_unused=True, create_graph=True)
     again = [gradient for gradient in first if gradient is not None and gradient.requires_grad]
     if not again:
         return []
     wanted = [*inputs, *starts]
     second_starts = [move_tensor(start, device) for start in cotangents(again, seed=seed + 1)]
-    return list(torch.autograd.grad(again, wanted, second_starts, allow_unused=True))
+    with window():
+        return list(torch.autograd.grad(again, wanted, second_starts, allow_unused=True))

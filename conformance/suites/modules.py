@@ -144,13 +144,13 @@ class TestModules(TestCase):
                         seed=seed,
                     )
                     seed_everything(seed)
-                    with operator_window():
-                        _, got = gradients.first_order(
-                            lambda: pair.on_device(*pair.args, **pair.kwargs),  # noqa: B023
-                            _leaves(pair.on_device, pair.args, pair.kwargs),
-                            device=device,
-                            seed=seed,
-                        )
+                    _, got = gradients.first_order(
+                        lambda: pair.on_device(*pair.args, **pair.kwargs),  # noqa: B023
+                        _leaves(pair.on_device, pair.args, pair.kwargs),
+                        device=device,
+                        seed=seed,
+                        window=operator_window,
+                    )
                     assert_same(self, got, want, device=kind, values=not random, what="gradient: ")
 
     @_template("noncontiguous", upstream=[_FORWARD, _PARITY, _upstream("test_non_contiguous_tensors")])

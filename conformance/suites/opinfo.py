@@ -180,9 +180,9 @@ class TestOperators(TestCase):
     def test_backward(self, device: str, dtype: torch.dtype, op: Any) -> None:
         """The gradients of every input on the device equal those on the CPU; so does requires_grad of the results."""
 
-        def run(sample: Any, place: str, seed: int) -> Any:
+        def run(sample: Any, place: str, seed: int, window: Any) -> Any:
             result, found = gradients.first_order(
-                lambda: _wrapped(op, sample), _leaves(sample), device=place, seed=seed
+                lambda: _wrapped(op, sample), _leaves(sample), device=place, seed=seed, window=window
             )
             return [tensor.requires_grad for tensor in tensors(result)], found
 
@@ -197,21 +197,24 @@ class TestOperators(TestCase):
     def test_second_order(self, device: str, dtype: torch.dtype, op: Any) -> None:
         """The gradients of the gradients on the device equal those on the CPU."""
 
-        def run(sample: Any, place: str, seed: int) -> Any:
-            return [], gradients.second_order(lambda: _wrapped(op, sample), _leaves(sample), device=place, seed=seed)
+        def run(sample: Any, place: str, seed: int, window: Any) -> Any:
+            return [], gradients.second_order(
+                lambda: _wrapped(op, sample), _leaves(sample), device=place, seed=seed, window=window
+            )
 
         self._with_gradients(op, device, dtype, run, what="second-order gradient: ")
 
     def _with_gradients(
-        self, op: Any, device: str, dtype: torch.dtype, run: Callable[[Any, str, int], Any], *, what: str
+        self, op: Any, device: str, dtype: torch.dtype, run: Callable[[Any, str, int, Any], Any], *, what: str
     ) -> None:
         with self._counted() as counted:
             for seed, text, mine, theirs in self._pairs(op, device, dtype, requires_grad=True):
                 with counted.sample(text):
-                    (want_flags, want), random = on_cpu(partial(run, mine, "cpu", seed), seed=seed)
+                    (want_flags, want), random = on_cpu(
+                        partial(run, mine, "cpu", seed, contextlib.nullcontext), seed=seed
+                    )
                     seed_everything(seed)
-                    with _window(theirs, device):
-                        got_flags, got = run(theirs, device, seed)
+                    got_flags, got = run(theirs, device, seed, partial(_window, theirs, device))
                     if got_flags != want_flags:
                         raise AssertionError(f"requires_grad of the results is {got_flags}, on the CPU {want_flags}")
                     assert_same(self, got, want, device=self.device_type, values=not random, what=what)
@@ -292,12 +295,8 @@ class TestOperators(TestCase):
         """Every dtype that the OpInfo declares works on the device for its first sample, forward and backward."""
         backward = op.supported_backward_dtypes(device)
 
-        def run(sample: Any) -> None:
-            outputs = gradients.differentiable(_wrapped(op, sample))
-            inputs = _leaves(sample)
-            if outputs and inputs:
-                starts = [torch.ones_like(output) for output in outputs]
-                torch.autograd.grad(outputs, inputs, starts, allow_unused=True)
+        def run(sample: Any, place: str, window: Any) -> None:
+            gradients.first_order(lambda: _wrapped(op, sample), _leaves(sample), device=place, seed=SEED, window=window)
 
         with self._counted() as counted:
             for dtype in narrow(op.supported_dtypes(device), ACTIVE.selection, every=True):
@@ -307,9 +306,8 @@ class TestOperators(TestCase):
                         first = next(pairs, None)
                         if first is None:
                             raise account.ReferenceRaised("PyTorch gives no sample for this dtype")
-                        run(first[2])
-                    with _window(first[3], device):
-                        run(first[3])
+                        run(first[2], "cpu", contextlib.nullcontext)
+                    run(first[3], device, partial(_window, first[3], device))
 
     @_template(
         "errors",
