@@ -31,9 +31,9 @@ from conformance.suites.samples import (
     SEED,
     Carrier,
     describe_sample,
-    enumerate_samples,
-    forget_tracked_input,
+    error_inputs,
     on_cpu,
+    sample_inputs,
     seed_everything,
     tensors,
 )
@@ -101,14 +101,13 @@ class TestOperators(TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # deprecations of operators under test would drown the report
             yield counted
-        forget_tracked_input()
         counted.conclude()
 
     def _pairs(
         self, op: Any, device: str, dtype: torch.dtype, *, requires_grad: bool = False
     ) -> Iterator[tuple[int, str, Any, Any]]:
         """Yield (seed, description, CPU sample, the same sample on the device)."""
-        for index, sample in enumerate_samples(op.sample_inputs("cpu", dtype, requires_grad=requires_grad)):
+        for index, sample in sample_inputs(op, dtype, requires_grad=requires_grad):
             # For autograd both sides are copies: some generators give views made without gradients, which get none.
             mine = _carried(sample, "cpu") if requires_grad else sample
             yield SEED + index, describe_sample(index, sample), mine, _carried(sample, device)
@@ -234,8 +233,10 @@ class TestOperators(TestCase):
     ) -> None:
         def reference() -> Any:
             plain = _call(op, mine)
-            fill(mine, prepare(plain))
-            return plain
+            seed_everything(seed)
+            own = prepare(plain)
+            fill(mine, own)
+            return plain, own
 
         def fill(sample: Any, out: Any) -> None:
             before = [(tensor.data_ptr(), tensor.stride()) for tensor in tensors(out)]
@@ -246,12 +247,14 @@ class TestOperators(TestCase):
             if any(a is not b for a, b in zip(tensors(result), tensors(out), strict=True)):
                 raise AssertionError(f"{what}the result is not the tensor that was given")
 
-        want, random = on_cpu(reference, seed=seed)
+        (want, own), random = on_cpu(reference, seed=seed)
+        comparable = not random and op.full_name not in UNINITIALIZED
+        with account.reference():
+            assert_same(self, tensors(own), tensors(want), device="cpu", values=comparable, what="on the CPU: ")
         out = Carrier(device)(prepare(want))
         seed_everything(seed)
         with _window(theirs, device):
             fill(theirs, out)
-        comparable = not random and op.full_name not in UNINITIALIZED
         assert_same(self, tensors(out), tensors(want), device=self.device_type, values=comparable, what=what)
 
     @_template("variants", applies=_has_variants, upstream=[_VARIANTS])
@@ -318,7 +321,7 @@ class TestOperators(TestCase):
     def test_errors(self, device: str, op: Any) -> None:
         """Inputs that PyTorch documents as wrong raise the documented error."""
         with self._counted() as counted:
-            for index, wrong in enumerate_samples(op.error_inputs("cpu")):
+            for index, wrong in error_inputs(op):
                 sample = wrong.sample_input
                 with counted.sample(describe_sample(index, sample)):
                     carried = _carried(sample, device)

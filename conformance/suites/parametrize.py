@@ -51,9 +51,10 @@ class SelectedOps(ops):  # type: ignore[misc,unused-ignore]
                 continue
             self.op_list = [op]
             self.opinfo_dtypes = list(chosen)
-            for wrapper, name, keywords, _ in super()._parametrize_test(test, generic_cls, device_cls):
+            for _, name, keywords, _ in super()._parametrize_test(test, generic_cls, device_cls):
                 dtype = keywords.get("dtype")
-                yield wrapper, name, keywords, _decorators_of(op, self._upstream, device_cls.device_type, dtype)
+                decorators = _decorators_of(op, self._upstream, device_cls.device_type, dtype)
+                yield _plain(test), name, keywords, decorators
         self.op_list = everything
 
 
@@ -76,15 +77,24 @@ class SelectedModules(modules):  # type: ignore[misc,unused-ignore]
         for module_info in everything:
             self.module_info_list = [module_info]
             self.allowed_dtypes = set(self._choose(module_info, device_cls.device_type))
-            for wrapper, name, keywords, _ in super()._parametrize_test(test, generic_cls, device_cls):
+            for _, name, keywords, _ in super()._parametrize_test(test, generic_cls, device_cls):
                 dtype = keywords.get("dtype")
-                yield (
-                    wrapper,
-                    name,
-                    keywords,
-                    _decorators_of(module_info, self._upstream, device_cls.device_type, dtype),
-                )
+                decorators = _decorators_of(module_info, self._upstream, device_cls.device_type, dtype)
+                yield _plain(test), name, keywords, decorators
         self.module_info_list = everything
+
+
+def _plain(test: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of its own for each instance, to which decorators can be applied.
+
+    It stands in for PyTorch's wrapper, which walks the call stack after each test for the sample that was last drawn.
+    """
+
+    @functools.wraps(test)
+    def run(*args: Any, **keywords: Any) -> Any:
+        return test(*args, **keywords)
+
+    return run
 
 
 def _decorators_of(

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+from unittest import mock
 
 import numpy
 import torch
+from torch.testing._internal import common_methods_invocations
 from torch.utils import _pytree as pytree
 
 from conformance.suites.account import reference
+from conformance.suites.selection import ACTIVE
 
 SEED = 20261130
 
 
 def seed_everything(seed: int = SEED) -> None:
-    """Seed every generator that samples or operators draw from, so that each test sees the same numbers anywhere."""
+    """Seed every generator that samples or operators draw from, so that each test sees the same numbers anywhere.
+
+    ``torch.manual_seed`` also seeds the devices that are not in use: for each it formats a stack trace and queues a
+    call, which took a quarter of a run.
+    """
     random.seed(seed)
     numpy.random.seed(seed % 2**32)
-    torch.manual_seed(seed)
+    torch.default_generator.manual_seed(seed)
+    if ACTIVE.device != "cpu":
+        seed_device = getattr(getattr(torch, ACTIVE.device, None), "manual_seed_all", None)
+        if seed_device is not None:
+            seed_device(seed)
 
 
 def on_cpu(call: Callable[[], Any], *, seed: int) -> tuple[Any, bool]:
@@ -29,9 +42,35 @@ def on_cpu(call: Callable[[], Any], *, seed: int) -> tuple[Any, bool]:
     """
     seed_everything(seed)
     before = torch.get_rng_state()
-    with reference():
+    with _watched_seeding() as drew, reference():
         result = call()
-    return result, not torch.equal(before, torch.get_rng_state())
+    return result, bool(drew) or not torch.equal(before, torch.get_rng_state())
+
+
+@contextlib.contextmanager
+def _watched_seeding() -> Iterator[list[bool]]:
+    """Notice random numbers that an OpInfo draws from a seed of its own, leaving the generator as it was.
+
+    ``torch.testing._utils.wrapper_set_seed``, by the name that common_methods_invocations.py calls it, does so.
+    """
+    drew: list[bool] = []
+    original = getattr(common_methods_invocations, "wrapper_set_seed", None)  # since torch 1.11
+    if original is None:
+        yield drew
+        return
+
+    def watched(op: Any, *args: Any, **keywords: Any) -> Any:
+        def run(*args: Any, **keywords: Any) -> Any:
+            before = torch.get_rng_state()
+            result = op(*args, **keywords)
+            if not torch.equal(before, torch.get_rng_state()):
+                drew.append(True)
+            return result
+
+        return original(run, *args, **keywords)
+
+    with mock.patch.object(common_methods_invocations, "wrapper_set_seed", watched):
+        yield drew
 
 
 def move_tensor(tensor: torch.Tensor, device: str) -> torch.Tensor:
@@ -156,6 +195,25 @@ def describe_sample(index: int, sample: Any) -> str:
     return f"sample {index}: {', '.join(parts)}"
 
 
+def sample_inputs(op: Any, dtype: torch.dtype, *, requires_grad: bool) -> Iterator[tuple[int, Any]]:
+    """Yield the samples of an OpInfo, made on the CPU, with their numbers.
+
+    This is ``OpInfo.sample_inputs`` without its tracking of the sample at hand, which walks the whole call stack for
+    every test: it took half of a run. ``PYTORCH_OPINFO_SAMPLE_INPUT_INDEX`` still chooses one sample.
+    """
+    return _chosen(enumerate_samples(op.sample_inputs_func(op, "cpu", dtype, requires_grad)))
+
+
+def error_inputs(op: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the samples that an OpInfo documents as errors, made on the CPU, with their numbers."""
+    return _chosen(enumerate_samples(op.error_inputs_func(op, "cpu")))
+
+
+def _chosen(samples: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    wanted = os.environ.get("PYTORCH_OPINFO_SAMPLE_INPUT_INDEX")
+    return samples if not wanted else ((index, sample) for index, sample in samples if str(index) == wanted)
+
+
 def enumerate_samples(samples: Iterable[Any]) -> Iterator[tuple[int, Any]]:
     """Yield each sample of an OpInfo with its number, seeded so that it does not depend on those before it.
 
@@ -171,15 +229,3 @@ def enumerate_samples(samples: Iterable[Any]) -> Iterator[tuple[int, Any]]:
             return
         yield index, sample
         index += 1
-
-
-def forget_tracked_input() -> None:
-    """Keep PyTorch from naming the last sample that was drawn as the cause of a failure.
-
-    Its ``@ops`` wrapper adds the sample that is being iterated when a test raises; the suites raise after the last.
-    """
-    from torch.testing._internal import common_utils
-
-    clear = getattr(common_utils, "clear_tracked_input", None)  # from torch 2.2 on
-    if clear is not None:
-        clear()

@@ -126,3 +126,15 @@ def test_a_test_that_compared_nothing_is_skipped_not_passed(set_aside: int) -> N
             raise ValueError("the CPU cannot")
     with pytest.raises(unittest.SkipTest, match="CPU itself raises for all 2" if set_aside else "no sample"):
         account.conclude()
+
+
+def test_random_numbers_from_a_seed_of_the_opinfos_own_are_noticed() -> None:
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    ops = {op.full_name: op for op in op_db}
+    randn = ops["randn"]
+    assert on_cpu(lambda: randn.op(5, 5), seed=1)[1] is True
+    attention = ops["nn.functional.scaled_dot_product_attention"]
+    query = torch.randn(1, 1, 3, 4)
+    assert on_cpu(lambda: attention.op(query, query, query, dropout_p=0.5), seed=1)[1] is True
+    assert on_cpu(lambda: attention.op(query, query, query, dropout_p=0.0), seed=1)[1] is False
