@@ -15,7 +15,7 @@ from conformance.model.outcome import Outcome
 from conformance.model.result import Result
 from conformance.model.run import RunInfo
 from conformance.probes import current_probe
-from conformance.suites.selection import Selection
+from conformance.suites.selection import SEED, Selection
 
 _NO_TEMPLATE = "(collection)"
 
@@ -33,7 +33,6 @@ class Handover:
 def handover_of(session: pytest.Session, adapter: DeviceAdapter, selection: Selection, command: str | None) -> Handover:
     """Return the run and plan of what this session has collected."""
     from conformance.suites import inventory
-    from conformance.suites.samples import SEED
 
     tests = tuple(plan_of(item) for item in session.items)
     suites = {str(test.identity.suite) for test in tests}

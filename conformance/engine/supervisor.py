@@ -27,6 +27,7 @@ _TAIL_BYTES = 8192
 _STACK_WAIT_S = 0.5
 _GRACE_S = 3.0
 _LONGEST_WAIT_S = 0.5
+_REST_S = 0.01
 _IDLE_DEATHS_ALLOWED = 5
 
 
@@ -175,22 +176,28 @@ class Supervisor:
 
     def _step(self) -> Iterator[Started | Ended | Died]:
         ready = self._selector.select(self._time_to_wait())
+        crowded = False
         woken = {id(key.data): key.data for key, _ in ready}
         dead = {id(key.data) for key, _ in ready if key.fileobj is not key.data.channel}
         for worker in woken.values():
             if id(worker) in dead:
-                for message in worker.channel.drain():
-                    yield self._take(worker, message)
+                for batch in worker.channel.drain():
+                    for message in batch:
+                        yield self._take(worker, message)
                 yield from self._bury(worker)
                 continue
             messages = worker.channel.receive()
             if messages is None:
                 yield from self._bury(worker)
                 continue
-            for message in messages:
-                yield self._take(worker, message)
+            for batch in messages:
+                for message in batch:
+                    yield self._take(worker, message)
             self._top_up(worker)
+            crowded = crowded or len(messages) > 1
         self._enforce_limits()
+        if crowded:
+            time.sleep(_REST_S)  # short tests: let news gather, or each would take the processor from its worker
 
     def _take(self, worker: _Worker, message: tuple[Any, ...]) -> Started | Ended | Died:
         kind, index = message[0], message[1]

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import pytest
 
+from conformance.engine.capture import attach_log_handlers_once, fresh_capture
 from conformance.engine.channel import Channel
 
 _PR_SET_PDEATHSIG = 1
@@ -49,7 +50,8 @@ def serve(
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         os.environ.update(environment)
         channel = Channel(connection)
-        captured = _fresh_capture(session.config, log)
+        captured = fresh_capture(session.config, log)
+        attach_log_handlers_once(session.config)
         faulthandler.enable(file=log, all_threads=True)
         faulthandler.register(signal.SIGUSR1, file=log, all_threads=True)
         socket.send_fds(connection, [b"\0"], [captured if captured is not None else log])
@@ -71,7 +73,11 @@ def _run(session: pytest.Session, channel: Channel, log: int) -> None:
     config.pluginmanager.register(buffer, "conformance-report-buffer")
     queue: deque[int] = deque()
     stopped = False
+    ended: list[Any] = []  # the end of the last test travels with the start of the next: one wake-up a test
     while True:
+        if len(queue) < 2 and not stopped and ended:
+            channel.send(ended)
+            ended = []
         while len(queue) < 2 and not stopped:
             messages = channel.receive()
             if messages is None:
@@ -82,16 +88,18 @@ def _run(session: pytest.Session, channel: Channel, log: int) -> None:
                 else:
                     queue.extend(message)
         if not queue:
+            if ended:
+                channel.send(ended)
             return
         index = queue.popleft()
-        channel.send(("start", index))
+        channel.send([*ended, ("start", index)])
         os.ftruncate(log, 0)
         os.lseek(log, 0, os.SEEK_SET)
         buffer.reports.clear()
         item = session.items[index]
         following = session.items[queue[0]] if queue else None
         config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        channel.send(("end", index, pack_reports(config, buffer.reports)))
+        ended = [("end", index, pack_reports(config, buffer.reports))]
 
 
 def pack_reports(config: pytest.Config, reports: list[pytest.TestReport]) -> Any:
@@ -127,30 +135,6 @@ def unpack_reports(config: pytest.Config, item: pytest.Item, packed: Any) -> lis
             report.conformance = extra  # type: ignore[attr-defined]
         reports.append(report)
     return reports
-
-
-def _fresh_capture(config: pytest.Config, log: int) -> int | None:
-    """Give the worker a capture of its own; return the descriptor that holds what a test writes to stderr.
-
-    The capture inherited from the parent writes to files whose position all workers would share.
-    """
-    capture: Any = config.pluginmanager.getplugin("capturemanager")
-    if capture is not None:
-        capture.stop_global_capturing()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    if capture is None:
-        return None
-    capture.start_global_capturing()
-    capture.suspend_global_capture()
-    streams = getattr(capture, "_global_capturing", None)
-    spool = getattr(getattr(streams, "err", None), "tmpfile", None)
-    try:
-        return int(spool.fileno()) if spool is not None else None
-    except (OSError, ValueError, AttributeError):
-        return None
 
 
 def _die_with(parent: int) -> None:

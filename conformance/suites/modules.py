@@ -22,8 +22,8 @@ from conformance.probes import operator_window
 from conformance.suites import account, gradients
 from conformance.suites.compare import assert_same
 from conformance.suites.parametrize import SelectedModules, UpstreamTest, instantiate, narrow
-from conformance.suites.samples import SEED, Carrier, describe, on_cpu, seed_everything, tensors
-from conformance.suites.selection import ACTIVE
+from conformance.suites.samples import Carrier, describe, on_cpu, seed_everything, tensors
+from conformance.suites.selection import ACTIVE, SEED
 
 
 def _upstream(name: str) -> UpstreamTest:

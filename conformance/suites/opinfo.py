@@ -28,7 +28,6 @@ from conformance.suites.parametrize import (
     selected_ops,
 )
 from conformance.suites.samples import (
-    SEED,
     Carrier,
     describe_sample,
     error_inputs,
@@ -37,7 +36,7 @@ from conformance.suites.samples import (
     seed_everything,
     tensors,
 )
-from conformance.suites.selection import ACTIVE
+from conformance.suites.selection import ACTIVE, SEED
 
 _COMPARE = UpstreamTest("TestCommon", "test_compare_cpu")
 _NONCONTIGUOUS = UpstreamTest("TestCommon", "test_noncontiguous_samples")

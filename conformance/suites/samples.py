@@ -11,13 +11,10 @@ from unittest import mock
 
 import numpy
 import torch
-from torch.testing._internal import common_methods_invocations
 from torch.utils import _pytree as pytree
 
 from conformance.suites.account import reference
-from conformance.suites.selection import ACTIVE
-
-SEED = 20261130
+from conformance.suites.selection import ACTIVE, SEED
 
 
 def seed_everything(seed: int = SEED) -> None:
@@ -53,6 +50,8 @@ def _watched_seeding() -> Iterator[list[bool]]:
 
     ``torch.testing._utils.wrapper_set_seed``, by the name that common_methods_invocations.py calls it, does so.
     """
+    from torch.testing._internal import common_methods_invocations
+
     drew: list[bool] = []
     original = getattr(common_methods_invocations, "wrapper_set_seed", None)  # since torch 1.11
     if original is None:

@@ -25,6 +25,7 @@ DTYPES = (
     *("float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128"),
     *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"),
 )
+SEED = 20261130
 ALL_DTYPES = "all"
 ONE_DTYPE = "one"
 
