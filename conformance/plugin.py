@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import pickle
-import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from conformance.engine.recorder import Recorder
     from conformance.model.identity import PlannedTest
     from conformance.suites.selection import Selection
+
+
+DEFAULT_TIMEOUT_S = 300.0
+_NEED_ONE_PROCESS = ("usepdb", "trace", "setupshow", "setuponly", "setupplan")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,8 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--conformance-timeout",
         metavar="SECONDS",
         type=float,
-        default=0.0,
-        help="kill a test that takes longer and record it as timed_out (needs workers); 0 (default): no limit",
+        help="kill a test that takes longer and record it as timed_out (needs workers; default: 300; 0: no limit)",
     )
     add("--conformance-ops", metavar="GLOB,..", help="built-in suites: only these operators or modules")
     add(
@@ -87,6 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
             tests=config.option.conformance_test,
         )
         controller = _is_xdist_controller(config)
+        _check_workers(config, controller=controller)
         adapter = adapter_for(device)
         if not controller:
             _load(adapter, selection)
@@ -97,7 +101,6 @@ def pytest_configure(config: pytest.Config) -> None:
             recorder = Recorder(Path(config.option.conformance_db))
             hooks = XdistRecording if controller else Recording
             config.pluginmanager.register(hooks(config, adapter, selection, recorder), "conformance-recorder")
-        _check_workers(config, controller=controller)
 
 
 def _device(options: Any) -> str | None:
@@ -126,9 +129,16 @@ def _check_workers(config: pytest.Config, *, controller: bool) -> None:
     workers = worker_count(config.option.conformance_workers)
     if workers and controller:
         raise UsageError("two-engines", "--conformance-workers and xdist's -n exclude each other; give one of them")
-    if config.option.conformance_timeout < 0:
-        raise UsageError("bad-timeout", f"the time limit is {config.option.conformance_timeout:g} s; give 0 or more")
-    if config.option.conformance_timeout and not workers and not hasattr(config, "workerinput"):
+    limit = config.option.conformance_timeout
+    if limit is not None and not 0 <= limit < float("inf"):
+        raise UsageError("bad-timeout", f"the time limit is {limit:g} s; give 0 or more")
+    hands_on = [name for name in _NEED_ONE_PROCESS if config.getoption(name, False)]
+    if workers and hands_on:
+        raise UsageError(
+            "needs-one-process",
+            f"'{hands_on[0]}' works on tests in pytest's own process only; use --conformance-workers 0",
+        )
+    if limit and not workers and not hasattr(config, "workerinput"):
         raise UsageError(
             "timeout-without-workers",
             "--conformance-timeout needs a process that can be killed; add --conformance-workers 1 or more",
@@ -155,7 +165,7 @@ class _clear:  # noqa: N801 - reads as a statement: with _clear(config)
             if bridge is not None:
                 bridge.error = error
                 raise pytest.UsageError from None  # the command line prints it
-            raise pytest.UsageError(f"conformance: {error}") from None
+            raise pytest.UsageError(f"conformance: {error} [{error.slug}]") from None
 
 
 def bridge_of(config: pytest.Config) -> Bridge | None:
@@ -187,6 +197,17 @@ class Watcher:
                 config.hook.pytest_deselected(items=deselected)
             complain_about_names(items, self._selection, adapter=self._adapter)
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Make a file that calls sys.exit() when it is imported one error, not the end of the run."""
+        try:
+            return (yield)
+        except SystemExit as stop:
+            text = f"SystemExit: the file called sys.exit({stop.code!r}) when it was imported"
+            return pytest.CollectReport(collector.nodeid, "failed", text, [])
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Hand the plan to the controller when this is an xdist worker."""
@@ -201,6 +222,7 @@ class Watcher:
         from conformance.engine.loop import run_isolated, worker_count
 
         workers = worker_count(session.config.option.conformance_workers)
+        limit = session.config.option.conformance_timeout
         if not workers or not session.items or session.config.option.collectonly:
             return None
         recorder: Any = session.config.pluginmanager.get_plugin("conformance-recorder")
@@ -209,7 +231,7 @@ class Watcher:
                 session,
                 self._adapter,
                 workers=workers,
-                timeout_s=session.config.option.conformance_timeout,
+                timeout_s=DEFAULT_TIMEOUT_S if limit is None else limit,
                 idle=recorder.tick if recorder is not None else lambda: None,
             )
         return True
@@ -250,28 +272,30 @@ class Recording:
         if report.failed:
             self.broken.append(report)
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Store the plan before the first test runs."""
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Store the plan before the first test runs; pytest gets here only when it means to run tests."""
         if session.config.option.collectonly or not (session.items or self.broken):
             return
-        if sys.exc_info()[0] is not None:
-            return  # pytest calls this hook also while an error ends the collection: there is no plan
         from conformance.engine.handover import handover_of
 
         with _clear(self.config):
-            self.store_plan(handover_of(session, self.adapter, self.selection, self._command()))
+            self.store_plan(handover_of(session, self.adapter, self.selection))
 
     def store_plan(self, handover: Any) -> None:
         """Store what was collected as the plan of a new run."""
-        from conformance.engine.handover import broken_file
+        from conformance.engine.facts import command_line
+        from conformance.engine.handover import broken_files
 
-        failures = [broken_file(report) for report in self.broken]
+        failures = broken_files(self.broken)
         tests: list[PlannedTest] = [*handover.tests, *(planned for planned, _ in failures)]
-        run_id = self.recorder.plan(handover.run, tests, operators=handover.operators, modules=handover.modules)
-        self.identities = {test.identity.test_id: test.identity for test in tests}
         bridge = bridge_of(self.config)
+        # The process that collected may be an xdist worker, which knows nothing of how it was started.
+        run = dataclasses.replace(handover.run, command=bridge.command if bridge is not None else command_line())
+        run_id = self.recorder.plan(run, tests, operators=handover.operators, modules=handover.modules)
+        self.identities = {test.identity.test_id: test.identity for test in tests}
         if bridge is not None:
-            bridge.planned(run_id, handover.run, len(tests))
+            bridge.planned(run_id, run, len(tests))
         for _, result in failures:
             self.recorder.add(result)
             if bridge is not None:
@@ -324,10 +348,6 @@ class Recording:
                 f"in {self.recorder.path}" + (f", {self.recorder.lost} of them lost" if self.recorder.lost else "")
             )
 
-    def _command(self) -> str | None:
-        bridge = bridge_of(self.config)
-        return bridge.command if bridge is not None else None
-
 
 class XdistRecording(Recording):
     """Record in xdist's controller, which collects nothing itself: the first worker hands its plan over."""
@@ -338,7 +358,7 @@ class XdistRecording(Recording):
         os.close(descriptor)
         self._path = Path(name)
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
         """Do nothing: the controller has no items."""
 
     @pytest.hookimpl(optionalhook=True)
@@ -364,4 +384,4 @@ class XdistRecording(Recording):
 def _write_handover(path: Path, session: pytest.Session, adapter: DeviceAdapter, selection: Selection) -> None:
     from conformance.engine.handover import handover_of
 
-    path.write_bytes(pickle.dumps(handover_of(session, adapter, selection, None), protocol=5))
+    path.write_bytes(pickle.dumps(handover_of(session, adapter, selection), protocol=5))

@@ -15,8 +15,12 @@ from conformance.errors import InfrastructureError, UsageError
 @contextlib.contextmanager
 def real_stream(descriptor: int) -> Iterator[TextIO]:
     """Open stdout (1) or stderr (2) again, so that it can be written while pytest captures it."""
-    with os.fdopen(os.dup(descriptor), "w", encoding="utf-8", errors="backslashreplace", buffering=1) as stream:
+    stream = os.fdopen(os.dup(descriptor), "w", encoding="utf-8", errors="backslashreplace", buffering=1)
+    try:
         yield stream
+    finally:
+        with contextlib.suppress(OSError):  # what could not be written to a full disk is in its buffer still
+            stream.close()
 
 
 def host_pytest(arguments: Sequence[str], bridge: Bridge) -> int:

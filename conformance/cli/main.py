@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -9,7 +10,7 @@ from importlib import import_module
 import click
 
 from conformance import __version__
-from conformance.errors import ConformanceError
+from conformance.errors import ConformanceError, InfrastructureError
 
 # In the order in which a newcomer needs them.
 _COMMANDS = ("run", "report", "site", "collect", "devices")
@@ -40,6 +41,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; an error that a user can act on is one line on stderr and an exit code."""
+    _open_standard_streams()
     try:
         cli.main(standalone_mode=False)
     except ConformanceError as error:
@@ -57,6 +59,30 @@ def main() -> None:
         # The reader has gone, as in `conformance report | head`: that is no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _say(InfrastructureError("output-unwritable", f"cannot write the output: {error.strerror}"))
+        sys.exit(InfrastructureError.exit_code)
+
+
+def _open_standard_streams() -> None:
+    """Give a process that was started without stdin, stdout or stderr the null device in their place.
+
+    Otherwise the next file that is opened takes their number, and whatever is printed goes into it.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+    if sys.stdin is None:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for the life of the process
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def _say(error: ConformanceError) -> None:

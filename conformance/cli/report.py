@@ -38,7 +38,7 @@ import click
     metavar="N",
     default=20,
     show_default=True,
-    help="Show at most N rows of each table and list; 0 shows all. Totals always count everything.",
+    help="Show N rows of each table and list (one more rather than hide one row); 0: all. Totals count everything.",
 )
 def command(db: Path, selector: str, form: str, top: int) -> None:
     """Report what one run found: outcomes, operator statuses, fallbacks, failures.

@@ -60,7 +60,7 @@ def command(
     )
     arguments += [f"--conformance-db={db}", f"--conformance-workers={count}"]
     if count:
-        arguments.append(f"--conformance-timeout={timeout}")
+        arguments.append(f"--conformance-timeout={timeout:g}")
     with real_stream(2) as stream:
         reporter = RunReporter(shlex.join(["conformance", *sys.argv[1:]]), stream, database=db)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TextIO
 
@@ -36,10 +37,11 @@ class RunReporter(Bridge):
         super().planned(run_id, run, total)
         device = f"EMULATED {run.device}" if run.emulated else run.device
         suites = f" of {', '.join(run.suites)}" if run.suites else ""
-        self._stream.write(
-            f"run {run_id}: {total} tests{suites} on {device} ({run.device_name}), torch {run.torch_version}, "
-            f"into {self._database}\n"
-        )
+        with contextlib.suppress(OSError):  # a closed or full stderr is no reason not to run
+            self._stream.write(
+                f"run {run_id}: {total} tests{suites} on {device} ({run.device_name}), torch {run.torch_version}, "
+                f"into {self._database}\n"
+            )
         self._progress = Progress(total, stream=self._stream, is_terminal=self._stream.isatty())
 
     def result(self, result: Result, identity: Identity) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -60,19 +61,26 @@ def pytest_arguments(
     from conformance.errors import UsageError
     from conformance.suites import SUITE_FILES
 
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        raise UsageError("no-folder", "the folder this was started in no longer exists; cd to another") from None
     files = []
     for source in sources or tuple(SUITE_FILES):
+        path = source.partition("::")[0]
         if source in SUITE_FILES:
             files.append(str(SUITE_FILES[source]))
-        elif Path(source.partition("::")[0]).exists():
-            files.append(str(Path(source).absolute()))
+        elif path and Path(path).exists():
+            files.append(str(here / source))
         else:
             raise UsageError(
                 "unknown-suite", f"'{source}' is neither a suite ({', '.join(SUITE_FILES)}) nor a file that exists here"
             )
-    root = next(iter(SUITE_FILES.values())).parent if not sources else Path(files[0].partition("::")[0]).parent
+    # Ids of local tests are relative to the folder that the command is called in, as pytest's are in a project's.
+    root = here if all(Path(file.partition("::")[0]).is_relative_to(here) for file in files) else _common(files)
     arguments = [*files, "-c", "/dev/null", f"--rootdir={root}", "--noconftest", "--continue-on-collection-errors"]
-    arguments += ["-p", "no:cacheprovider", "-p", "conformance.plugin", f"--conformance-device={device}"]
+    # A short traceback: a long one shows arguments, and asking a sick device for a tensor's values may hang.
+    arguments += ["--tb=short", "-p", "no:cacheprovider", "-p", "conformance.plugin", f"--conformance-device={device}"]
     for name, value in (("ops", ops), ("dtypes", dtypes), ("templates", templates)):
         if value is not None:
             arguments.append(f"--conformance-{name}={value}")
@@ -80,3 +88,8 @@ def pytest_arguments(
     if keyword:
         arguments += ["-k", keyword]
     return arguments
+
+
+def _common(files: Sequence[str]) -> str:
+    paths = [Path(file.partition("::")[0]) for file in files]
+    return os.path.commonpath([path if path.is_dir() else path.parent for path in paths])

@@ -33,7 +33,7 @@ def adapter_for(device: str) -> DeviceAdapter:
     entry = entries[device]
     try:
         adapter = entry.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InfrastructureError(
             "broken-adapter",
             f"the adapter for '{device}' ({entry.value}) cannot be imported: {type(error).__name__}: {error}",

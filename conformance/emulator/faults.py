@@ -87,6 +87,8 @@ def _parse(part: str, source: str) -> Fault:
         if not found["from_call"].isdecimal():
             raise _bad(source, part, f"'{found['from_call']}' after '@' is not a call's number, which counts from 1")
         from_call = int(found["from_call"])
+        if from_call >= 2**63:
+            raise _bad(source, part, f"'{found['from_call']}' after '@' is more calls than can be counted")
     return make_fault(found["operator"], found["kind"], argument, from_call, shown=part, source=source)
 
 

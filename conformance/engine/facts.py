@@ -9,6 +9,7 @@ import sys
 import uuid
 from collections.abc import Iterable
 from datetime import datetime, timezone
+from pathlib import Path
 
 from conformance import __version__
 from conformance.devices import DeviceAdapter
@@ -48,12 +49,18 @@ def utc_now() -> str:
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def command_line() -> str:
+    """Return how this process was started, as a user would type it."""
+    program = Path(sys.argv[0])
+    name = program.parent.name if program.name == "__main__.py" else program.name
+    return shlex.join([name, *sys.argv[1:]])
+
+
 def run_info(
     adapter: DeviceAdapter,
     *,
     suites: Iterable[str],
     selection: str,
-    command: str | None,
     probe: str,
     seed: int,
 ) -> RunInfo:
@@ -79,7 +86,7 @@ def run_info(
         python_version=platform.python_version(),
         host=platform.node(),
         operating_system=f"{platform.system()} {platform.release()} {platform.machine()}",
-        command=command or shlex.join(sys.argv),
+        command=command_line(),
         selection=selection,
         probe=probe,
         seed=seed,

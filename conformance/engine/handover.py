@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -30,7 +31,7 @@ class Handover:
     modules: tuple[ModuleInventory, ...]
 
 
-def handover_of(session: pytest.Session, adapter: DeviceAdapter, selection: Selection, command: str | None) -> Handover:
+def handover_of(session: pytest.Session, adapter: DeviceAdapter, selection: Selection) -> Handover:
     """Return the run and plan of what this session has collected."""
     from conformance.suites import inventory
 
@@ -43,22 +44,41 @@ def handover_of(session: pytest.Session, adapter: DeviceAdapter, selection: Sele
     if keyword:
         words = f"{words} -k '{keyword}'".strip()
     return Handover(
-        run=run_info(adapter, suites=suites, selection=words, command=command, probe=current_probe().name, seed=SEED),
+        run=run_info(adapter, suites=suites, selection=words, probe=current_probe().name, seed=SEED),
         tests=tests,
         operators=tuple(inventory.operators(adapter.device)) if counted else (),
         modules=tuple(inventory.modules(adapter.device)) if counted else (),
     )
 
 
-def broken_file(report: pytest.CollectReport) -> tuple[PlannedTest, Result]:
-    """Return a plan entry and its result for a file that could not be collected."""
-    file = report.nodeid or "(session)"
-    identity = Identity(file=file, class_name="", name=_NO_TEMPLATE, suite=Suite.LOCAL, template=_NO_TEMPLATE)
+def broken_files(reports: Sequence[pytest.CollectReport]) -> list[tuple[PlannedTest, Result]]:
+    """Return a plan entry and its result for each file that could not be collected.
+
+    xdist reports a file once for each worker; a file given by name may be reported as the session's.
+    """
+    found: dict[str, tuple[PlannedTest, Result]] = {}
+    texts: set[tuple[str, str]] = set()
+    for report in reports:
+        message, details = _collection_message(report)
+        file = report.nodeid or "(session)"
+        if (file, message) in texts or (report.nodeid and file in found):
+            continue
+        texts.add((file, message))
+        number = sum(name.startswith("(session)") for name in found) + 1
+        if file == "(session)" and number > 1:
+            file = f"(session) {number}"
+        identity = Identity(file=file, class_name="", name=_NO_TEMPLATE, suite=Suite.LOCAL, template=_NO_TEMPLATE)
+        planned = PlannedTest(node_id=f"{file}::{_NO_TEMPLATE}", identity=identity)
+        found[file] = planned, Result(identity.test_id, Outcome.ERROR, message=message, details=details)
+    return list(found.values())
+
+
+def _collection_message(report: pytest.CollectReport) -> tuple[str, str]:
+    """Return the line that says why, and the whole text."""
     text = report.longreprtext
     crash = getattr(report.longrepr, "reprcrash", None)
-    lines = [line for line in text.strip().splitlines() if line.strip()]
-    message = str(crash.message) if crash is not None else (lines[-1].removeprefix("E").strip() if lines else "")
-    return (
-        PlannedTest(node_id=f"{file}::{_NO_TEMPLATE}", identity=identity),
-        Result(test_id=identity.test_id, outcome=Outcome.ERROR, message=message, details=text),
-    )
+    if crash is not None:
+        return str(crash.message), text
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    marked = [line[1:].strip() for line in lines if line.startswith("E ")]
+    return (marked or lines or [""])[-1 if marked else 0], text

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import warnings
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from conformance.devices import DeviceAdapter
-from conformance.engine.supervisor import Died, Ended, Idle, Started, Supervisor
+from conformance.engine.supervisor import Died, Ended, Idle, Started, Supervisor, Warned
 from conformance.engine.worker import unpack_reports
 from conformance.errors import InfrastructureError, UsageError
 
@@ -48,6 +51,7 @@ def run_isolated(
             "device when it is imported; run with --workers 0, or leave that file out",
         )
     _quieten_threads()
+    _end_cleanly_when_told_to()
     supervisor = Supervisor(
         session,
         range(len(session.items)),
@@ -62,8 +66,9 @@ def run_isolated(
                 idle()
                 continue
             case Started():
-                item = session.items[event.index]
-                hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+                continue  # told with the end, or lines of tests that run at the same time would mix
+            case Warned():
+                _warn(session.config, event.content)
                 continue
             case Ended():
                 item = session.items[event.index]
@@ -72,6 +77,7 @@ def run_isolated(
             case Died():
                 item = session.items[event.index]
                 reports = [_death_report(item, event)]
+        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for report in reports:
             hook.pytest_runtest_logreport(report=report)
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -99,9 +105,32 @@ def _death_report(item: pytest.Item, death: Died) -> pytest.TestReport:
     return report
 
 
+def _warn(config: pytest.Config, content: tuple[Any, ...]) -> None:
+    """Give a worker's warning to pytest's summary; its category may be unknown in this process."""
+    text, module, name, filename, line, when, nodeid, location = content
+    category = getattr(sys.modules.get(module), name, UserWarning)
+    if not (isinstance(category, type) and issubclass(category, Warning)):
+        category = UserWarning
+    message = warnings.WarningMessage(text, category, filename, line)
+    config.hook.pytest_warning_recorded.call_historic(
+        kwargs={"warning_message": message, "when": when, "nodeid": nodeid, "location": location}
+    )
+
+
 def _attach(report: pytest.TestReport | None, extra: dict[str, str]) -> None:
     if report is not None:
         report.conformance = {**getattr(report, "conformance", {}), **extra}  # type: ignore[attr-defined]
+
+
+def _end_cleanly_when_told_to() -> None:
+    """Let SIGTERM and SIGHUP end a run as Ctrl-C does: CI systems cancel jobs so, and the run must be closed."""
+
+    def interrupt(number: int, frame: object) -> None:  # noqa: ARG001 - the signature is Python's
+        raise KeyboardInterrupt(f"received signal {number}")
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, interrupt)
 
 
 def _quieten_threads() -> None:

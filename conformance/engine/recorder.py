@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -22,6 +23,7 @@ class Recorder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._owner = os.getpid()
         self.database = Database.create_or_open(path)
         self.writer = RunWriter(self.database)
         self.run_id: int | None = None
@@ -58,10 +60,14 @@ class Recorder:
 
     def report(self, report: pytest.TestReport) -> None:
         """Keep a report until its test has ended."""
+        if os.getpid() != self._owner:
+            return  # a child that a test forked came out of its test: the database is not its own
         self._reports.setdefault(report.nodeid, []).append(report)
 
     def ended(self, node_id: str) -> Result | None:
         """Record the test whose last report has arrived; None if it is not one of the plan's."""
+        if os.getpid() != self._owner:
+            return None
         reports = self._reports.pop(node_id, None)
         test_id = self._test_ids.get(node_id)
         if not reports or test_id is None:
@@ -82,6 +88,8 @@ class Recorder:
 
     def finish(self, state: RunState) -> int:
         """Close the run; return how many planned tests got no result (they are stored as ``not_run``)."""
+        if os.getpid() != self._owner:
+            return 0
         for node_id in list(self._reports):
             self.ended(node_id)
         self.lost = self.writer.finish(state, finished_at=utc_now())

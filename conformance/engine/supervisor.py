@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import selectors
 import signal
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 
 from conformance.engine.channel import Channel
-from conformance.engine.worker import serve
+from conformance.engine.worker import DRAIN, STOP, can_recall, serve
 from conformance.errors import InfrastructureError
 from conformance.model.outcome import Outcome
 
@@ -28,6 +29,8 @@ _STACK_WAIT_S = 0.5
 _GRACE_S = 3.0
 _LONGEST_WAIT_S = 0.5
 _REST_S = 0.01
+_STALL_S = 1.0
+_FAIR_SHARE = 3
 _IDLE_DEATHS_ALLOWED = 5
 
 
@@ -61,6 +64,13 @@ class Died:
 
 
 @dataclass(frozen=True, slots=True)
+class Warned:
+    """A warning was recorded in a worker; ``content`` is what ``ReportBuffer`` kept of it."""
+
+    content: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Idle:
     """Nothing happened for a while, or a round of events is over."""
 
@@ -78,7 +88,12 @@ class _Worker:
     began: float = 0.0
     deadline: float = float("inf")
     killing: int = 0  # 0 no, 1 asked for its stack, 2 SIGTERM sent, 3 SIGKILL sent
+    generation: int = 0
     stopped: bool = False
+    draining: bool = False
+    condemned: bool = False
+    reaped: bool = False
+    elsewhere: bool = False  # it runs a test that was taken back and handed to another
     oom_kills: int = 0
 
 
@@ -106,8 +121,9 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
         self._workers: list[_Worker] = []
         self._idle_deaths = 0
+        self._recall = mmap.mmap(-1, self._count)  # a byte a worker, shared with it
 
-    def events(self) -> Iterator[Started | Ended | Died | Idle]:
+    def events(self) -> Iterator[Started | Ended | Died | Warned | Idle]:
         """Run everything and yield what happens; closing the iterator ends all workers."""
         try:
             for number in range(self._count):
@@ -134,6 +150,7 @@ class Supervisor:
         parent = os.getpid()
         environment = self._environment(number)
         capture: Any = self._session.config.pluginmanager.getplugin("capturemanager")
+        self._recall[number] = 0
         quiet = capture.global_and_fixture_disabled() if capture is not None else contextlib.nullcontext()
         with quiet:
             pid = os.fork()
@@ -141,7 +158,8 @@ class Supervisor:
                 mine.close()
                 for other in self._workers:
                     other.channel.close()
-                serve(self._session, theirs, log=log, parent=parent, environment=environment)
+                recall = memoryview(self._recall)[number : number + 1]
+                serve(self._session, theirs, log=log, parent=parent, environment=environment, recall=recall)
         theirs.close()
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
@@ -156,8 +174,6 @@ class Supervisor:
 
     def _feed(self, worker: _Worker) -> None:
         """Keep two tests or more in the worker's hands, so that it always knows which one follows."""
-        if worker.stopped:
-            return
         batch: list[int] = []
         size = max(1, min(_LARGEST_BATCH, len(self._pending) // (4 * self._count)))
         while self._pending and len(worker.queue) + len(batch) < 3 and len(batch) < size + 2:
@@ -165,16 +181,47 @@ class Supervisor:
         try:
             if batch:
                 worker.queue.extend(batch)
-                worker.channel.send(batch)
-            elif not self._pending:
-                worker.stopped = True
-                worker.channel.send(None)
+                worker.draining = False
+                worker.channel.send((worker.generation, batch))
+            if not self._pending and not worker.draining:
+                worker.draining = True
+                worker.channel.send(DRAIN)
         except OSError:
             return  # it is dead: the selector tells, and what it had is handed out again
-        if not self._pending and batch:
+
+    def _rebalance(self) -> None:
+        """Take back from a busy worker what it has not begun, for those that are idle; stop all at the end."""
+        for worker in self._workers:
+            if len(worker.queue) < 2 and not worker.stopped:
+                self._feed(worker)
+        if self._pending:
+            return
+        idle = [worker for worker in self._workers if worker.running is None and not worker.queue]
+        if len(idle) == len(self._workers):
+            for worker in idle:
+                self._stop(worker)
+            return
+        if not idle or not can_recall(self._session):
+            return
+        now = time.monotonic()
+        for worker in self._workers:
+            stalled = worker.running is not None and now - worker.began > _STALL_S
+            if worker.queue and (stalled or len(worker.queue) > _FAIR_SHARE):
+                # What was sent under an earlier generation is not begun any more.
+                worker.generation = (worker.generation + 1) % 256
+                self._recall[worker.number] = worker.generation
+                self._pending.extend(worker.queue)
+                worker.queue.clear()
+        for worker in idle:
             self._feed(worker)
 
-    def _step(self) -> Iterator[Started | Ended | Died]:
+    def _stop(self, worker: _Worker) -> None:
+        if not worker.stopped:
+            worker.stopped = True
+            with contextlib.suppress(OSError):
+                worker.channel.send(STOP)
+
+    def _step(self) -> Iterator[Started | Ended | Died | Warned]:
         ready = self._selector.select(self._time_to_wait())
         crowded = False
         woken = {id(key.data): key.data for key, _ in ready}
@@ -183,7 +230,7 @@ class Supervisor:
             if id(worker) in dead:
                 for batch in worker.channel.drain():
                     for message in batch:
-                        yield self._take(worker, message)
+                        yield from self._take(worker, message)
                 yield from self._bury(worker)
                 continue
             messages = worker.channel.receive()
@@ -192,36 +239,47 @@ class Supervisor:
                 continue
             for batch in messages:
                 for message in batch:
-                    yield self._take(worker, message)
-            self._top_up(worker)
+                    yield from self._take(worker, message)
             crowded = crowded or len(messages) > 1
         self._enforce_limits()
+        self._rebalance()
         if crowded:
             time.sleep(_REST_S)  # short tests: let news gather, or each would take the processor from its worker
 
-    def _take(self, worker: _Worker, message: tuple[Any, ...]) -> Started | Ended | Died:
+    def _take(self, worker: _Worker, message: tuple[Any, ...]) -> Iterator[Started | Ended | Died | Warned]:
         kind, index = message[0], message[1]
+        if kind == "warning":
+            yield Warned(message[2])
+            return
+        if worker.condemned or not 0 <= index < len(self._session.items):
+            return  # we killed it when its test came back too late: what it began since is run again elsewhere
         if kind == "start":
+            self._idle_deaths = 0
             worker.running = index
-            worker.queue.popleft()
             worker.began = time.monotonic()
             limit = self._timeout_of(self._session.items[index])
             worker.deadline = worker.began + limit if limit > 0 else float("inf")
-            self._idle_deaths = 0
-            return Started(index, worker.number)
+            worker.elsewhere = False
+            if index in worker.queue:
+                worker.queue.remove(index)
+            elif index in self._pending:
+                self._pending.remove(index)  # it began the moment it was taken back: then it keeps it
+            else:
+                worker.elsewhere = True  # another worker has it already, and that one counts
+            if not worker.elsewhere:
+                yield Started(index, worker.number)
+            return
+        worker.running = None
         if worker.killing:
             # It came back after its limit, while it was being ended: the signals may have changed what it did.
             self._kill_group(worker, signal.SIGKILL)
-            death = self._death(worker, index, status=None)
-            worker.running = None
-            return death
-        worker.running = None
+            worker.condemned = True
+            if not worker.elsewhere:
+                yield self._death(worker, index, status=None)
+            return
         worker.deadline = float("inf")
-        return Ended(index, worker.number, message[2])
-
-    def _top_up(self, worker: _Worker) -> None:
-        if len(worker.queue) < 2:
-            self._feed(worker)
+        if not worker.elsewhere:
+            yield Ended(index, worker.number, message[2])
 
     def _time_to_wait(self) -> float:
         earliest = min((worker.deadline for worker in self._workers), default=float("inf"))
@@ -230,8 +288,12 @@ class Supervisor:
     def _enforce_limits(self) -> None:
         """Ask an overdue worker for its stack, then to end, then end it; never wait for one while others run."""
         now = time.monotonic()
+        if not any(now >= worker.deadline for worker in self._workers):
+            return
+        # The parent may have been held up, by a locked database say: what has arrived meanwhile is read first.
+        unread = {id(key.data) for key, _ in self._selector.select(0)}
         for worker in self._workers:
-            if now < worker.deadline:
+            if now < worker.deadline or id(worker) in unread:
                 continue
             worker.killing += 1
             if worker.killing == 1:
@@ -248,12 +310,14 @@ class Supervisor:
     def _bury(self, worker: _Worker) -> Iterator[Died]:
         """Take in what a dead worker leaves: the test it ran, the tests it had, and its place."""
         _, status = os.waitpid(worker.pid, 0)
+        worker.reaped = True
         self._kill_group(worker, signal.SIGKILL)  # children that its test left behind
         # Tests that were handed to it but never began go back to the front, in their order.
         self._pending.extendleft(reversed(worker.queue))
         unfinished = bool(self._pending)
         if worker.running is not None:
-            yield self._death(worker, worker.running, status=status)
+            if not worker.elsewhere:
+                yield self._death(worker, worker.running, status=status)
         elif not worker.killing and not (worker.stopped and status == 0):
             self._idle_deaths += 1
             if self._idle_deaths > _IDLE_DEATHS_ALLOWED:
@@ -290,6 +354,9 @@ class Supervisor:
     def _kill_group(self, worker: _Worker, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(worker.pid, number)
+        if not worker.reaped:  # its test may have moved it to another group
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker.pid, number)
 
     def _forget(self, worker: _Worker) -> None:
         self._selector.unregister(worker.channel)

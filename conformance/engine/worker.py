@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+import warnings
 from collections import deque
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -17,13 +18,25 @@ from conformance.engine.capture import attach_log_handlers_once, fresh_capture
 from conformance.engine.channel import Channel
 
 _PR_SET_PDEATHSIG = 1
+DRAIN = "drain"  # run what you have, though nothing follows
+STOP = "stop"
 
 
 class ReportBuffer:
-    """Collect the reports of the running test; registered as a plugin in the worker only."""
+    """Collect the reports and warnings of the running test; registered as a plugin in the worker only."""
 
     def __init__(self) -> None:
         self.reports: list[pytest.TestReport] = []
+        self.warnings: list[Any] = []
+
+    def pytest_warning_recorded(
+        self, warning_message: warnings.WarningMessage, when: str, nodeid: str, location: Any
+    ) -> None:
+        """Keep a warning for pytest's summary in the parent."""
+        kind = warning_message.category
+        text = (str(warning_message.message), kind.__module__, kind.__qualname__)
+        place = (warning_message.filename, warning_message.lineno)
+        self.warnings.append(("warning", -1, (*text, *place, when, nodeid, location)))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep every report, those of subtests too, in the order they come."""
@@ -37,17 +50,21 @@ def serve(
     log: int,
     parent: int,
     environment: Mapping[str, str],
+    recall: memoryview,
 ) -> None:
     """Run tests until the parent says stop; never returns.
 
-    ``log`` is the descriptor of the file that takes what the worker writes past pytest's capture, the faulthandler
-    stack above all. ``parent`` is the parent's process id: the worker dies with it, also when it is killed.
+    The parent sets the one byte of ``recall`` to take back what the worker has not begun. ``log`` is the descriptor of
+    the file that takes what the worker writes past pytest's capture, the faulthandler stack above all. ``parent`` is
+    the parent's process id: the worker dies with it, also when it is killed.
     """
     status = 70
     try:
         os.setpgid(0, 0)
         _die_with(parent)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
         os.environ.update(environment)
         channel = Channel(connection)
         captured = fresh_capture(session.config, log)
@@ -55,7 +72,7 @@ def serve(
         faulthandler.enable(file=log, all_threads=True)
         faulthandler.register(signal.SIGUSR1, file=log, all_threads=True)
         socket.send_fds(connection, [b"\0"], [captured if captured is not None else log])
-        _run(session, channel, log)
+        _run(session, channel, log, recall)
         status = 0
     except BaseException as error:
         os.write(log, f"the worker failed outside any test: {type(error).__name__}: {error}\n".encode())
@@ -63,7 +80,7 @@ def serve(
         os._exit(status)
 
 
-def _run(session: pytest.Session, channel: Channel, log: int) -> None:
+def _run(session: pytest.Session, channel: Channel, log: int, recall: memoryview) -> None:
     config = session.config
     buffer = ReportBuffer()
     for name in ("terminalreporter", "conformance-recorder"):
@@ -71,35 +88,58 @@ def _run(session: pytest.Session, channel: Channel, log: int) -> None:
         if plugin is not None:
             config.pluginmanager.unregister(plugin)
     config.pluginmanager.register(buffer, "conformance-report-buffer")
-    queue: deque[int] = deque()
-    stopped = False
+    queue: deque[tuple[int, int]] = deque()  # (generation, index)
+    draining = False  # no more is coming for now: the last test may run without knowing what follows
+    promised: int | None = None  # the test for which the last one left shared fixtures standing
     ended: list[Any] = []  # the end of the last test travels with the start of the next: one wake-up a test
+    me = os.getpid()
     while True:
-        if len(queue) < 2 and not stopped and ended:
-            channel.send(ended)
-            ended = []
-        while len(queue) < 2 and not stopped:
-            messages = channel.receive()
-            if messages is None:
-                return
-            for message in messages:
-                if message is None:
-                    stopped = True
-                else:
-                    queue.extend(message)
-        if not queue:
+        while queue and queue[0][0] != recall[0]:
+            queue.popleft()  # taken back by the parent
+        if not queue or (len(queue) < 2 and not draining):
             if ended:
                 channel.send(ended)
-            return
-        index = queue.popleft()
+                ended = []
+            messages = channel.receive()
+            arrived: list[Any] = [STOP] if messages is None else messages
+            for message in arrived:
+                if message == STOP:
+                    if promised is not None:
+                        _tear_down_everything(session, log)
+                    return
+                draining = message == DRAIN
+                if message != DRAIN:
+                    generation, indexes = message
+                    queue.extend((generation, index) for index in indexes)
+            continue
+        _, index = queue.popleft()
+        if promised not in (None, index):
+            _tear_down_everything(session, log)
         channel.send([*ended, ("start", index)])
         os.ftruncate(log, 0)
         os.lseek(log, 0, os.SEEK_SET)
         buffer.reports.clear()
         item = session.items[index]
-        following = session.items[queue[0]] if queue else None
+        promised = queue[0][1] if queue else None
+        following = session.items[promised] if promised is not None else None
         config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        ended = [("end", index, pack_reports(config, buffer.reports))]
+        if os.getpid() != me:
+            os._exit(1)  # a child that the test forked has come out of the test: it is no worker
+        ended = [*buffer.warnings, ("end", index, pack_reports(config, buffer.reports))]
+        buffer.warnings.clear()
+
+
+def can_recall(session: pytest.Session) -> bool:
+    """Tell whether this pytest lets fixtures be torn down out of turn, which taking tests back needs (7.0 to 9.2)."""
+    return hasattr(getattr(session, "_setupstate", None), "teardown_exact")
+
+
+def _tear_down_everything(session: pytest.Session, log: int) -> None:
+    state: Any = session._setupstate
+    try:
+        state.teardown_exact(None)
+    except Exception as error:  # its test has ended; there is nobody to report it to
+        os.write(log, f"tearing fixtures down raised {type(error).__name__}: {error}\n".encode())
 
 
 def pack_reports(config: pytest.Config, reports: list[pytest.TestReport]) -> Any:

@@ -159,3 +159,27 @@ def _wait_until(condition: object, *, seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.05)
+
+
+def test_tests_behind_a_hanging_one_do_not_wait_for_it(tmp_path: Path) -> None:
+    quick = "".join(f"def test_quick_{number}(module_fixture): note('quick')\n" for number in range(9))
+    (tmp_path / "test_hang.py").write_text(
+        "import time, pytest\n"
+        "def note(word):\n    open('notes', 'a').write(word + '\\n')\n"
+        "@pytest.fixture(scope='module')\ndef module_fixture():\n    yield\n    note('torn down')\n"
+        "def test_hang(module_fixture):\n    note('hang')\n    time.sleep(4)\n    note('woke up')\n" + quick
+    )
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--conformance-db", "out.sqlite"]
+    done = subprocess.run(
+        [*command, "--conformance-workers", "2", "test_hang.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    notes = (tmp_path / "notes").read_text().split("\n")
+    assert notes.count("quick") == 9
+    assert "quick" not in notes[notes.index("woke up") :]
+    assert notes.count("torn down") >= 2
+    assert set(outcomes(tmp_path / "out.sqlite").values()) == {"passed"}
