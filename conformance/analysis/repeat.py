@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import posixpath
 import shlex
+from collections.abc import Mapping
 
 from conformance.model.identity import Suite
 
+# What the result of a test depends on besides its id; the other variables say where things are kept.
+_DECISIVE = ("CONFORMANCE_NEURON_",)
 
-def repeat_command(test_id: str, suite: str, device: str, *, command: str = "") -> str:
+
+def repeat_command(
+    test_id: str, suite: str, device: str, *, command: str = "", environment: Mapping[str, str] | None = None
+) -> str:
     """Return the command that runs exactly this test on this device again, quoted for a POSIX shell.
 
     ``command`` is the one that the test was run by. Tests of the built-in suites do not need it; those of files are
-    found through the path that stands in it, and without one through the file in their id.
+    found through the path that stands in it, and without one through the file in their id. ``environment`` is the
+    run's: variables that change what the device does, such as injected faults, are set again.
     """
+    settings = [
+        f"{name}={shlex.quote(value)}"
+        for name, value in sorted((environment or {}).items())
+        if name.startswith(_DECISIVE)
+    ]
     sources = [suite]
     if suite in (Suite.LOCAL.value, Suite.UPSTREAM.value):
         file = test_id.partition("::")[0]
         paths = [posixpath.normpath(word.partition("::")[0]) for word in _words(command)]
         sources = _local(file, paths) if suite == Suite.LOCAL.value else _upstream(file, paths)
-    return shlex.join(["conformance", "run", *sources, "--device", device, "--test", test_id])
+    return " ".join([*settings, shlex.join(["conformance", "run", *sources, "--device", device, "--test", test_id])])
 
 
 def _upstream(file: str, paths: list[str]) -> list[str]:

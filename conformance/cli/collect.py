@@ -39,8 +39,16 @@ def command(
 
         sys.stdout.write(json.dumps(collector.as_json(device), indent=1, sort_keys=True) + "\n")
     else:
-        sys.stdout.writelines(f"{test.identity.test_id}\n" for test in collector.tests)
+        sys.stdout.writelines(_one_line(test.identity.test_id) + "\n" for test in collector.tests)
     for message in collector.broken:
         click.echo(f"conformance: cannot collect {message}", err=True)
     click.echo(f"{len(collector.tests)} tests", err=True)
+    if not collector.tests and not collector.broken:
+        from conformance.errors import UsageError
+
+        raise UsageError("nothing-to-run", "the selection matches no test")
     sys.exit(1 if collector.broken else 0)
+
+
+def _one_line(text: str) -> str:
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")

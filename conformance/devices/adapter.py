@@ -27,6 +27,7 @@ class DeviceAdapter:
     device: str = ""
     summary: str = ""
     environment_prefixes: tuple[str, ...] = ()
+    fallback_counter_name: str = "backend account"
 
     def environment(self) -> Mapping[str, str]:
         """Return the variables that must be set before torch is imported."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from conformance.devices.adapter import DeviceAdapter, DeviceDescription
@@ -23,6 +24,7 @@ def _model_name() -> str:
 class _CPUAdapter(DeviceAdapter):
     device = "cpu"
     summary = "the reference device; nothing can fall back from it"
+    fallback_counter_name = "none needed: nothing can fall back from the CPU"
 
     def describe(self) -> DeviceDescription:
         import torch
@@ -30,6 +32,9 @@ class _CPUAdapter(DeviceAdapter):
         return DeviceDescription(
             device_name=_model_name(), emulated=False, backend="torch", backend_version=str(torch.__version__)
         )
+
+    def fallback_counter(self) -> Callable[[], Mapping[str, int]]:
+        return dict
 
 
 CPU = _CPUAdapter()

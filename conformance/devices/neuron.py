@@ -93,8 +93,10 @@ class _NeuronAdapter(DeviceAdapter):
         if self._emulated():
             from conformance import __version__, emulator
 
+            faults = os.environ.get("CONFORMANCE_NEURON_FAULTS", "")
+            injected = f", with injected faults {faults}" if faults else ""
             return DeviceDescription(
-                device_name=f"emulated neuron on host memory, profile {emulator.profile().name}",
+                device_name=f"emulated neuron on host memory, profile {emulator.profile().name}{injected}",
                 emulated=True,
                 backend="emulator",
                 backend_version=__version__,

@@ -110,6 +110,8 @@ def _failed(outcome: Outcome, report: pytest.TestReport) -> Observed:
 def _skipped(report: pytest.TestReport) -> Observed:
     if hasattr(report, "wasxfail"):
         message, details = _texts(report)
+        if message.startswith("_pytest.outcomes.XFailed"):
+            message = ""  # pytest's own exception for an expected failure: the reason says more
         return Observed(Outcome.XFAILED, reason=str(report.wasxfail), message=message, details=details)
     longrepr = report.longrepr
     reason = str(longrepr[2]) if isinstance(longrepr, tuple) else str(longrepr or "")

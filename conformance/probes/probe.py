@@ -44,13 +44,13 @@ class Probe:
 class CounterProbe(Probe):
     """Use the backend's own account: a function that returns overload -> calls since it was called before."""
 
-    name = "backend account"
-
-    def __init__(self, take: Callable[[], Mapping[str, int]]) -> None:
+    def __init__(self, take: Callable[[], Mapping[str, int]], *, name: str = "backend account") -> None:
+        self.name = name
         self._take = take
         self._operator: set[str] = set()
         self._test: set[str] = set()
         self._depth = 0
+        self._opened = False
 
     def begin_test(self) -> None:
         """Forget what the backend counted before this test."""
@@ -58,11 +58,13 @@ class CounterProbe(Probe):
         self._operator = set()
         self._test = set()
         self._depth = 0
+        self._opened = False
 
     def open_window(self) -> None:
         """Attribute what was counted so far to the test, what follows to the operator."""
         if self._depth == 0:
             self._test.update(self._take())
+        self._opened = True
         self._depth += 1
 
     def close_window(self) -> None:
@@ -74,7 +76,8 @@ class CounterProbe(Probe):
     def end_test(self) -> FallbackAccount | None:
         """Return the overloads seen, without those that only move data."""
         self._test.update(self._take())
-        operator = self._operator - NOT_A_FALLBACK
+        # A test that opens no window, such as one of a user's own files, is looked at as a whole.
+        operator = (self._operator if self._opened else self._test) - NOT_A_FALLBACK
         return FallbackAccount(
             operator=tuple(sorted(operator)), test=tuple(sorted((self._test | operator) - NOT_A_FALLBACK))
         )
@@ -83,4 +86,4 @@ class CounterProbe(Probe):
 def probe_for(adapter: DeviceAdapter) -> Probe:
     """Return the best probe for a device whose adapter has been loaded."""
     take = adapter.fallback_counter()
-    return CounterProbe(take) if take is not None else Probe()
+    return CounterProbe(take, name=adapter.fallback_counter_name) if take is not None else Probe()

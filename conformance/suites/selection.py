@@ -26,6 +26,13 @@ DTYPES = (
     *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"),
 )
 SEED = 20261130
+TEMPLATES = {
+    "opinfo": (
+        *("forward", "backward", "second_order", "out", "variants", "noncontiguous", "conj_view", "neg_view"),
+        *("dtypes", "errors", "reference"),
+    ),
+    "modules": ("forward", "backward", "noncontiguous", "memory_format", "state_dict", "pickle", "to"),
+}
 ALL_DTYPES = "all"
 ONE_DTYPE = "one"
 
@@ -99,10 +106,18 @@ def parse_selection(
             near = difflib.get_close_matches(name, DTYPES, n=3)
             hint = f"; near: {', '.join(near)}" if near else f"; known: {', '.join(DTYPES)}"
             raise UsageError("unknown-dtype", f"--dtypes {name}: torch has no such dtype{hint}")
+    known = sorted({name for names in TEMPLATES.values() for name in names})
+    wanted = [name.removeprefix("test_") for name in _split(templates)]
+    for name in wanted:
+        if not fnmatch.filter(known, name):
+            raise UsageError("unknown-template", f"--templates {name}: there is none; known: {', '.join(known)}")
+    for option, text in (("--ops", ops), ("--dtypes", dtypes), ("--templates", templates)):
+        if text is not None and not _split(text):
+            raise UsageError("empty-option", f"{option} {text!r} names nothing; leave it out for everything")
     return Selection(
         ops=tuple(_split(ops)),
         dtypes=tuple(dict.fromkeys(names)),
-        templates=tuple(name.removeprefix("test_") for name in _split(templates)),
+        templates=tuple(wanted),
         tests=tuple(dict.fromkeys(tests)),
     )
 

@@ -44,3 +44,17 @@ def test_keeps_the_first_file_where_the_id_is_relative_to_its_folder() -> None:
     command = "conformance run a/test_one.py a/b/test_two.py --device cpu"
     words = shlex.split(repeat_command("b/test_two.py::test_y", "local", "cpu", command=command))
     assert words[2:4] == ["a/test_one.py", "a/b/test_two.py"]
+
+
+def test_injected_faults_and_the_profile_are_set_again() -> None:
+    environment = {
+        "CONFORMANCE_NEURON_FAULTS": "aten::sin=wrong;aten::cos=nan",
+        "CONFORMANCE_NEURON_PROFILE": "full",
+        "CONFORMANCE_DB": "x.sqlite",
+        "OMP_NUM_THREADS": "1",
+    }
+    command = repeat_command("opinfo::TestOperators::test_out_add", "opinfo", "neuron", environment=environment)
+    assert command == (
+        "CONFORMANCE_NEURON_FAULTS='aten::sin=wrong;aten::cos=nan' CONFORMANCE_NEURON_PROFILE=full "
+        "conformance run opinfo --device neuron --test opinfo::TestOperators::test_out_add"
+    )
