@@ -192,7 +192,7 @@ class Watcher:
         from conformance.engine.choose import choose, complain_about_names
 
         with _clear(config):
-            deselected = choose(items, self._selection)
+            deselected = choose(items, self._selection, device=self._adapter.device)
             if deselected:
                 config.hook.pytest_deselected(items=deselected)
             complain_about_names(items, self._selection, adapter=self._adapter)

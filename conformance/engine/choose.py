@@ -13,13 +13,17 @@ from conformance.errors import UsageError
 from conformance.suites.selection import Selection
 
 
-def choose(items: list[pytest.Item], selection: Selection) -> list[pytest.Item]:
-    """Keep only the tests that ``selection.tests`` names, in place; return those that were dropped.
+def choose(items: list[pytest.Item], selection: Selection, *, device: str) -> list[pytest.Item]:
+    """Keep the tests that are for this device and that ``selection.tests`` names, in place; return the others.
 
-    Raises ``UsageError`` for an id that no collected test has.
+    Files that instantiate with ``include_lazy`` bring tests of the device ``lazy`` whatever the bases are. Raises
+    ``UsageError`` for an id that no collected test has.
     """
+    foreign = [item for item in items if not _is_for(item, device)]
+    if foreign:
+        items[:] = [item for item in items if _is_for(item, device)]
     if not selection.tests:
-        return []
+        return foreign
     wanted = set(selection.tests)
     kept: list[pytest.Item] = []
     dropped: list[pytest.Item] = []
@@ -34,7 +38,12 @@ def choose(items: list[pytest.Item], selection: Selection) -> list[pytest.Item]:
         hint = f"; near: {', '.join(near)}" if near else "; `conformance collect` lists the ids"
         raise UsageError("unknown-test", f"no collected test has the id {unknown[0]}{hint}")
     items[:] = kept
-    return dropped
+    return [*foreign, *dropped]
+
+
+def _is_for(item: pytest.Item, device: str) -> bool:
+    of_class = getattr(getattr(item, "cls", None), "device_type", device)
+    return of_class in (device, "privateuse1") or not isinstance(of_class, str)
 
 
 def complain_about_names(items: list[pytest.Item], selection: Selection, *, adapter: DeviceAdapter) -> None:

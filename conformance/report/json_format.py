@@ -17,20 +17,27 @@ null before they are known.
     before reading any number.
 ``tests``
     A tally of the whole run. A tally has ``planned``; ``outcomes``, each outcome with its number of tests, adding up to
-    ``planned``; and ``fell_back``, the number of tests in which the operator under test ran on the CPU, null where no
-    probe looked. Tests without a result count as ``not_run``, in a run that still goes on too.
+    ``planned``; and ``fell_back``, the number of tests in whose window something ran on the CPU, null where no probe
+    looked. Tests without a result count as ``not_run``, in a run that still goes on too.
 ``templates``, ``groups``
     ``rows``: tallies with a ``key`` (empty for tests that have none), most failures first; ``hidden``: how many
-    rows ``--top`` left out; ``rest``: the tally of those, or null.
+    rows ``--top`` left out, never 1, here and below; ``rest``: the tally of those, or null.
 ``operators``, ``modules``
     ``statuses``: how many have each status; ``total``: their sum; ``declared``: the size of the inventory, smaller
     than ``total`` where tests name more, and 0 where the run has none. A total of 0 means that there is no data.
+``by_dtype``
+    Where the run tests at most ten operators and modules, each of them, and else an empty list: ``noun`` (``operator``
+    or ``module``), ``name``, ``status``, and ``dtypes``: each status that occurs with a list of dtypes.
 ``fallbacks``
-    ``rows``: ``overload``, ``tests``, ``operators`` (list of names), most tests first; ``hidden``.
+    Those of operators (or modules) under test: ``rows``: ``overload``, ``tests``, ``operators`` (list of names), most
+    tests first; ``hidden``. ``without_operator``: the tests that have none: ``tests``, in how many of them anything ran
+    on the CPU, null where no probe looked; ``rows`` of ``overload`` and ``tests``; ``hidden``.
 ``failures``
     ``tests``: how many tests failed in any way; ``rows``, one for each signature, most tests first: ``signature``
     (empty: no text), ``tests``, ``outcomes``, ``operators`` and ``modules`` (how many), and of the first test
-    ``test_id``, ``outcome``, ``message``, ``sample``, ``repeat`` (the command that runs it again); ``hidden``.
+    ``test_id``, ``outcome``, ``message``, ``sample`` (the first that failed), ``samples`` and ``samples_passed`` (how
+    many; null: not counted), ``frames`` (of a process that died, the innermost first), ``repeat`` (the command that
+    runs it again); ``hidden``.
 ``lost``
     ``total``: planned tests that had no result when the run ended; ``test_ids``; ``hidden``.
 """
@@ -40,13 +47,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, TypeAlias, Union
 
+from conformance.report.rows import shown
 from conformance.report.words import outcome_word, status_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from conformance.model.outcome import Outcome
-    from conformance.report.findings import FailureGroup, RunFindings, StatusCounts, Tally, TallyTable
+    from conformance.report.failures import FailureGroup
+    from conformance.report.fallbacks import Fallbacks
+    from conformance.report.findings import RunFindings, Tally, TallyTable
+    from conformance.report.statuses import StatusCounts, SubjectStatus
     from conformance.store import RunRow
 
 SCHEMA = 1
@@ -70,13 +81,8 @@ def document(findings: RunFindings) -> dict[str, Json]:
         "groups": _table(findings.groups),
         "operators": _statuses(findings.operators),
         "modules": _statuses(findings.modules),
-        "fallbacks": {
-            "rows": [
-                {"overload": row.overload, "tests": row.tests, "operators": list(row.operators)}
-                for row in findings.fallback_overloads
-            ],
-            "hidden": findings.fallback_overloads_total - len(findings.fallback_overloads),
-        },
+        "by_dtype": [_subject(subject) for subject in findings.by_dtype],
+        "fallbacks": _fallbacks(findings.fallbacks, findings.limit),
         "failures": {
             "tests": findings.failed_tests,
             "rows": [_failure(group) for group in findings.failures],
@@ -138,6 +144,30 @@ def _statuses(statuses: StatusCounts) -> dict[str, Json]:
     return {"total": statuses.total, "declared": statuses.declared, "statuses": counts}
 
 
+def _subject(subject: SubjectStatus) -> dict[str, Json]:
+    return {
+        "noun": subject.noun,
+        "name": subject.name,
+        "status": status_word(subject.status),
+        "dtypes": {status_word(status): list(dtypes) for status, dtypes in subject.dtypes.items()},
+    }
+
+
+def _fallbacks(fallbacks: Fallbacks | None, limit: int | None) -> dict[str, Json]:
+    every = fallbacks.overloads if fallbacks else ()
+    others = fallbacks.other_overloads if fallbacks else ()
+    rows, other_rows = shown(every, limit), shown(others, limit)
+    return {
+        "rows": [{"overload": row.overload, "tests": row.tests, "operators": list(row.operators)} for row in rows],
+        "hidden": len(every) - len(rows),
+        "without_operator": {
+            "tests": fallbacks.in_others if fallbacks else None,
+            "rows": [{"overload": row.overload, "tests": row.tests} for row in other_rows],
+            "hidden": len(others) - len(other_rows),
+        },
+    }
+
+
 def _failure(group: FailureGroup) -> dict[str, Json]:
     return {
         "signature": group.signature,
@@ -149,6 +179,9 @@ def _failure(group: FailureGroup) -> dict[str, Json]:
         "outcome": group.outcome.value,
         "message": group.message,
         "sample": group.sample,
+        "samples": group.samples,
+        "samples_passed": group.samples_passed,
+        "frames": list(group.frames),
         "repeat": group.repeat,
     }
 

@@ -34,18 +34,25 @@ def width_of(text: str) -> int:
 
 
 def cut(text: str, columns: int) -> str:
-    """Return the text, its end replaced by three dots where it takes more than ``columns``."""
+    """Return the text, its end replaced by three dots where it takes more than ``columns``.
+
+    It is cut after a word where that costs less than half of it.
+    """
     if width_of(text) <= columns:
         return text
     dots = "..."[: max(columns, 0)]
     room = columns - len(dots)
-    kept: list[str] = []
+    length = 0
     for character in text:
         room -= width_of(character)
         if room < 0:
             break
-        kept.append(character)
-    return "".join(kept).rstrip() + dots
+        length += 1
+    kept = text[:length]
+    if text[length : length + 1] != " ":
+        words = kept.rpartition(" ")[0].rstrip()
+        kept = words if 2 * len(words) > length else kept
+    return kept.rstrip() + dots
 
 
 def wrap(text: str, columns: int) -> list[str]:
@@ -116,4 +123,36 @@ def table(
             lines.append(line(["", *row[1:]]))
         else:
             lines.append(line(row))
+    return lines
+
+
+def listing(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, indent: int = 2, columns: int = WIDTH
+) -> list[str]:
+    """Return the lines of a table of texts, all flush left; the last column is wrapped.
+
+    A first cell of more than a third of the line stands on a line of its own.
+    """
+    cells = [[printable(cell) for cell in row] for row in rows]
+    widths = [
+        max(width_of(row[position]) for row in [list(headings), *cells] if width_of(row[position]) <= columns // 3)
+        for position in range(len(headings) - 1)
+    ]
+    room = columns - indent - sum(widths) - 2 * len(widths)
+    margin = " " * indent
+
+    def line(values: Sequence[str]) -> str:
+        padded = [value + " " * (width - width_of(value)) for width, value in zip(widths, values, strict=False)]
+        return (margin + "  ".join([*padded, values[-1]])).rstrip()
+
+    wrapped = [wrap(row[-1], room) or [""] for row in cells]
+    longest = max([width_of(headings[-1])] + [width_of(part) for parts in wrapped for part in parts])
+    lines = [line(headings), margin + "-" * (columns - indent - room + longest)]
+    for row, parts in zip(cells, wrapped, strict=True):
+        begin = row[:-1]
+        if width_of(row[0]) > widths[0]:
+            lines.append(margin + cut(row[0], columns - indent))
+            begin[0] = ""
+        lines.append(line([*begin, parts[0]]))
+        lines.extend(line([*[""] * len(widths), part]) for part in parts[1:])
     return lines

@@ -10,25 +10,33 @@ from typing import TYPE_CHECKING
 
 from conformance.report.findings import NoteKind
 from conformance.report.layout import cut, escaped, printable
+from conformance.report.message import has_own_cause, sample_line, telling_lines
+from conformance.report.rows import shown
 from conformance.report.words import (
     NO_DATA,
     counted,
     denominator,
-    fell_back_sentence,
+    fallback_sentences,
+    narrow_denominator,
     number,
     outcome_word,
     share,
     status_word,
     subjects,
+    untested_dtypes,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from conformance.model.outcome import Outcome
-    from conformance.report.findings import FailureGroup, RunFindings, StatusCounts, Tally, TallyTable
+    from conformance.report.failures import FailureGroup
+    from conformance.report.fallbacks import FallbackOverload
+    from conformance.report.findings import RunFindings, Tally, TallyTable
+    from conformance.report.statuses import StatusCounts
 
 MESSAGE_COLUMNS = 500
+MESSAGE_LINES = 6
 NAMED_OPERATORS = 5
 
 
@@ -47,25 +55,24 @@ def code(text: str) -> str:
     return "<code>" + re.sub(r"[^A-Za-z0-9 ]", lambda match: f"&#{ord(match[0])};", line) + "</code>"
 
 
-def fenced(text: str, language: str = "") -> list[str]:
-    """Return the text as a code block whose fence is longer than any row of backticks in it."""
-    longest = max((len(row) for row in re.findall("`+", text)), default=0)
+def fenced(lines: Sequence[str], language: str = "") -> list[str]:
+    """Return the lines as a code block whose fence is longer than any row of backticks in it."""
+    longest = max((len(row) for line in lines for row in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
-    return [fence + language, escaped(text), fence]
+    return [fence + language, *map(escaped, lines), fence]
 
 
 def render_markdown(findings: RunFindings) -> str:
     """Return the report as Markdown."""
     blocks = [
         _head(findings),
-        _outcomes(findings.whole),
-        _statuses("Operators", "operator", findings.operators),
-        _statuses("Modules", "module", findings.modules),
+        _outcomes(findings),
+        *_subjects(findings),
         _failures(findings),
         _lost(findings),
-        _fallbacks(findings),
+        *_fallbacks(findings),
         _tallies("Templates", "template", findings.templates),
-        _tallies("Operator groups", "group", findings.groups),
+        _tallies("Operator groups", "group", findings.groups) if findings.has_groups else [],
     ]
     return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
 
@@ -78,8 +85,9 @@ def _head(findings: RunFindings) -> list[str]:
         f"## Run {run.id} on {code(run.device)}: {run.state}",
         "",
         f"Suites {suites} on {code(run.device_name)} with torch {code(run.torch_version)} and {backend}.",
-        f"Fallbacks were seen by: {code(run.probe) or 'nobody'}.",
     ]
+    if run.device != "cpu" or findings.fallbacks is not None:
+        lines.append(f"Fallbacks were seen by: {code(run.probe) or 'nobody'}.")
     for note in findings.notes:
         alarm = "WARNING" if note.kind in (NoteKind.EMULATED, NoteKind.INCOMPLETE) else "NOTE"
         text = _with_code(note.text, run.selection)
@@ -92,24 +100,45 @@ def _with_code(text: str, quoted: str) -> str:
     return text[: -len(quoted)] + code(quoted) if quoted and text.endswith(quoted) else text
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    marks = ["---"] + ["---:"] * (len(headings) - 1)
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, texts: int = 1) -> list[str]:
+    """Return a table whose first ``texts`` columns are flush left."""
+    marks = ["---"] * texts + ["---:"] * (len(headings) - texts)
     return ["| " + " | ".join(cells) + " |" for cells in (headings, marks, *rows)]
 
 
-def _outcomes(whole: Tally) -> list[str]:
+def _outcomes(findings: RunFindings) -> list[str]:
+    whole = findings.whole
     rows = [
         (outcome_word(outcome), number(count), share(count, whole.planned))
         for outcome, count in whole.counts.items()
         if count
     ]
     rows.append(("**planned**", f"**{number(whole.planned)}**", share(whole.planned, whole.planned)))
+    lines = ["### Outcomes", "", *_table(("outcome", "tests", "share"), rows)]
+    sentences = fallback_sentences(findings.fallbacks, findings.run.device)
+    return [*lines, "", *sentences] if sentences else lines
+
+
+def _subjects(findings: RunFindings) -> list[list[str]]:
+    """Return the table by dtype of a narrow run, or else a table of statuses for each suite that was run."""
+    if findings.by_dtype:
+        of = narrow_denominator(findings.by_dtype, findings.operators.declared, findings.modules.declared)
+        rows = [
+            (
+                code(subject.name),
+                status_word(subject.status),
+                "; ".join([f"{status}: {code(names)}" for status, names in subject.tested] + untested_dtypes(subject)),
+            )
+            for subject in findings.by_dtype
+        ]
+        return [["### Status by dtype", "", f"Of {of}:", "", *_table(("name", "status", "dtypes"), rows, texts=3)]]
     return [
-        "### Outcomes",
-        "",
-        *_table(("outcome", "tests", "share"), rows),
-        "",
-        fell_back_sentence(whole.fell_back),
+        _statuses(title, noun, statuses)
+        for title, noun, suite, statuses in (
+            ("Operators", "operator", "opinfo", findings.operators),
+            ("Modules", "module", "modules", findings.modules),
+        )
+        if statuses.planned or suite in findings.run.suites
     ]
 
 
@@ -142,19 +171,24 @@ def _failures(findings: RunFindings) -> list[str]:
 def _failure(group: FailureGroup) -> list[str]:
     counts = ", ".join(f"{number(count)} {outcome_word(outcome)}" for outcome, count in group.counts.items() if count)
     about = subjects(group.operators, group.modules)
-    cause = code(cut(printable(group.signature), MESSAGE_COLUMNS)) or "(no text)"
-    lines = [
-        f"<details><summary>{counted(group.tests, 'test')}{about}: {counts}</summary>",
-        "",
-        f"Cause: {cause}",
-        "",
-        f"First: {code(group.test_id)}",
-    ]
-    if group.message:
-        lines += ["", *fenced(cut(printable(group.message), MESSAGE_COLUMNS))]
-    if group.sample:
-        lines += ["", f"Sample: {code(cut(printable(group.sample), MESSAGE_COLUMNS))}"]
-    return [*lines, "", *fenced(group.repeat, "sh"), "", "</details>"]
+    lines = [f"<details><summary>{counted(group.tests, 'test')}{about}: {counts}</summary>"]
+    told = telling_lines(group.message)
+    if told or not group.signature:
+        lines += ["", *(fenced(_limited(told)) if told else ["(no text)"])]
+    if has_own_cause(group.signature, group.message):
+        lines += ["", f"Cause: {code(cut(printable(group.signature), MESSAGE_COLUMNS))}"]
+    sample = sample_line(group.sample, group.samples, group.samples_passed)
+    if sample:
+        lines += ["", f"Sample: {code(cut(printable(sample), MESSAGE_COLUMNS))}"]
+    if group.frames:
+        lines += ["", "Stack:", "", *fenced(group.frames)]
+    return [*lines, "", f"First: {code(group.test_id)}", "", *fenced([group.repeat], "sh"), "", "</details>"]
+
+
+def _limited(lines: Sequence[str]) -> list[str]:
+    if len(lines) > MESSAGE_LINES:
+        lines = [*lines[: MESSAGE_LINES - 1], f"{lines[MESSAGE_LINES - 1]} ..."]
+    return [cut(line, MESSAGE_COLUMNS) for line in lines]
 
 
 def _lost(findings: RunFindings) -> list[str]:
@@ -170,19 +204,34 @@ def _lost(findings: RunFindings) -> list[str]:
     ]
 
 
-def _fallbacks(findings: RunFindings) -> list[str]:
-    lines = ["### Overloads that fell back to the CPU in the operator under test", ""]
-    if not findings.fallback_overloads:
-        return [*lines, "None seen." if findings.whole.fell_back is not None else f"{NO_DATA.capitalize()}."]
-    rows = [(code(row.overload), number(row.tests), _names(row.operators)) for row in findings.fallback_overloads]
-    hidden = findings.fallback_overloads_total - len(findings.fallback_overloads)
-    return [*lines, *_table(("overload", "tests", "operators"), rows), *_more(hidden)]
+def _fallbacks(findings: RunFindings) -> list[list[str]]:
+    title = "### Overloads that fell back to the CPU in the operator under test"
+    fallbacks = findings.fallbacks
+    if fallbacks is None:
+        return [] if findings.run.device == "cpu" else [[title, "", f"{NO_DATA.capitalize()}."]]
+    tables = []
+    if fallbacks.subject_tests or not fallbacks.other_tests:
+        tables.append(_overloads(title, fallbacks.overloads, findings.limit, operators=True))
+    if fallbacks.in_others or not tables:
+        title = "### Overloads that ran on the CPU in tests without an operator under test"
+        tables.append(_overloads(title, fallbacks.other_overloads, findings.limit, operators=False))
+    return tables
+
+
+def _overloads(title: str, overloads: Sequence[FallbackOverload], limit: int | None, *, operators: bool) -> list[str]:
+    if not overloads:
+        return [title, "", "None seen."]
+    rows = shown(overloads, limit)
+    cells = [(code(row.overload), number(row.tests), _names(row.operators))[: 3 if operators else 2] for row in rows]
+    headings = ("overload", "tests", "operators")[: 3 if operators else 2]
+    return [title, "", *_table(headings, cells), *_more(len(overloads) - len(rows))]
 
 
 def _names(operators: Sequence[str]) -> str:
-    named = ", ".join(code(name) for name in operators[:NAMED_OPERATORS])
-    hidden = len(operators) - NAMED_OPERATORS
-    return f"{named} and {number(hidden)} more" if hidden > 0 else named
+    few = shown(operators, NAMED_OPERATORS)
+    named = ", ".join(map(code, few))
+    hidden = len(operators) - len(few)
+    return f"{named} and {number(hidden)} more" if hidden else named
 
 
 def _tallies(title: str, noun: str, tallies: TallyTable) -> list[str]:

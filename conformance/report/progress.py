@@ -92,8 +92,8 @@ class Progress:
         if self._is_terminal:
             self._redraw()
             self._write("\n")
-        elif self._shown_at is None or self._shown_done != self._done:
-            self._write_line()
+        elif self._shown_at is None or self._shown_done != self._done or self._done < self._total:
+            self._write_line()  # also where the last line promised how much time is left, and the run was interrupted
 
     def _report_bad(self, outcome: Outcome, test_id: str) -> None:
         self._bad += 1
@@ -140,9 +140,9 @@ class Progress:
         if self._done and elapsed > 0:
             rate = self._done / elapsed
             parts.append((_Rank.RATE, f"{rate:.1f} tests/s"))
-            if self._finished:
-                parts.append((_Rank.TIME, duration(elapsed)))
-            elif self._done < self._total:
+            if self._finished or self._done >= self._total:
+                parts.append((_Rank.TIME, f"in {duration(elapsed)}"))
+            else:
                 parts.append((_Rank.TIME, f"{duration((self._total - self._done) / rate)} left"))
         return parts
 

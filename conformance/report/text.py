@@ -4,36 +4,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.report.layout import WIDTH, cut, escaped, printable, table, wrap
+from conformance.report.layout import WIDTH, cut, escaped, listing, printable, table, wrap
+from conformance.report.message import has_own_cause, sample_line, telling_lines
+from conformance.report.rows import shown
 from conformance.report.words import (
     NO_DATA,
     counted,
     denominator,
-    fell_back_sentence,
+    fallback_sentences,
+    narrow_denominator,
     number,
     outcome_word,
     share,
     status_word,
     subjects,
+    untested_dtypes,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from conformance.model.outcome import Outcome
-    from conformance.report.findings import FailureGroup, RunFindings, StatusCounts, Tally, TallyTable
+    from conformance.report.failures import FailureGroup
+    from conformance.report.fallbacks import FallbackOverload
+    from conformance.report.findings import RunFindings, Tally, TallyTable
+    from conformance.report.statuses import StatusCounts
 
 
 def render_text(findings: RunFindings) -> str:
     """Return the report; only test ids and commands, which are there to be copied, may pass the 100th column."""
     blocks = [
         _head(findings),
-        _outcomes(findings.whole),
-        _statuses("Operators", "operator", findings.operators),
-        _statuses("Modules", "module", findings.modules),
+        _outcomes(findings),
+        *_subjects(findings),
         _tallies("Templates", "template", findings.templates),
-        _tallies("Operator groups", "group", findings.groups),
-        _fallbacks(findings),
+        _tallies("Operator groups", "group", findings.groups) if findings.has_groups else [],
+        *_fallbacks(findings),
         _failures(findings),
         _lost(findings),
     ]
@@ -62,15 +68,41 @@ def _head(findings: RunFindings) -> list[str]:
     return lines
 
 
-def _outcomes(whole: Tally) -> list[str]:
+def _outcomes(findings: RunFindings) -> list[str]:
+    whole = findings.whole
     rows = [
-        (outcome_word(outcome), number(count), share(count, whole.planned)) for outcome, count in whole.counts.items()
+        (outcome_word(outcome), number(count), share(count, whole.planned))
+        for outcome, count in whole.counts.items()
+        if count
     ]
     rows.append(("planned", number(whole.planned), share(whole.planned, whole.planned)))
     return [
         "Outcomes",
         *table(("outcome", "tests", "share"), rows),
-        f"  {fell_back_sentence(whole.fell_back)}",
+        *(f"  {sentence}" for sentence in fallback_sentences(findings.fallbacks, findings.run.device)),
+    ]
+
+
+def _subjects(findings: RunFindings) -> list[list[str]]:
+    """Return the table by dtype of a narrow run, or else a table of statuses for each suite that was run."""
+    if findings.by_dtype:
+        of = narrow_denominator(findings.by_dtype, findings.operators.declared, findings.modules.declared)
+        rows = [
+            (
+                subject.name,
+                status_word(subject.status),
+                "; ".join([f"{status}: {names}" for status, names in subject.tested] + untested_dtypes(subject)),
+            )
+            for subject in findings.by_dtype
+        ]
+        return [[f"Status by dtype of {of}", *listing(("name", "status", "dtypes"), rows)]]
+    return [
+        _statuses(title, noun, statuses)
+        for title, noun, suite, statuses in (
+            ("Operators", "operator", "opinfo", findings.operators),
+            ("Modules", "module", "modules", findings.modules),
+        )
+        if statuses.planned or suite in findings.run.suites
     ]
 
 
@@ -103,13 +135,27 @@ def _cells(key: str, tally: Tally, shown: Sequence[Outcome]) -> list[str]:
     return [key, *(number(value) for value in numbers if value is not None)]
 
 
-def _fallbacks(findings: RunFindings) -> list[str]:
+def _fallbacks(findings: RunFindings) -> list[list[str]]:
     title = "Overloads that fell back to the CPU in the operator under test"
-    if not findings.fallback_overloads:
-        return [f"{title}: {NO_DATA if findings.whole.fell_back is None else 'none seen'}"]
-    rows = [(row.overload, number(row.tests), number(len(row.operators))) for row in findings.fallback_overloads]
-    hidden = findings.fallback_overloads_total - len(findings.fallback_overloads)
-    return [title, *table(("overload", "tests", "operators"), rows), *_more(hidden)]
+    fallbacks = findings.fallbacks
+    if fallbacks is None:
+        return [] if findings.run.device == "cpu" else [[f"{title}: {NO_DATA}"]]
+    tables = []
+    if fallbacks.subject_tests or not fallbacks.other_tests:
+        tables.append(_overloads(title, fallbacks.overloads, findings.limit, operators=True))
+    if fallbacks.in_others or not tables:
+        title = "Overloads that ran on the CPU in tests without an operator under test"
+        tables.append(_overloads(title, fallbacks.other_overloads, findings.limit, operators=False))
+    return tables
+
+
+def _overloads(title: str, overloads: Sequence[FallbackOverload], limit: int | None, *, operators: bool) -> list[str]:
+    if not overloads:
+        return [f"{title}: none seen"]
+    rows = shown(overloads, limit)
+    cells = [(row.overload, number(row.tests), number(len(row.operators)))[: 3 if operators else 2] for row in rows]
+    headings = ("overload", "tests", "operators")[: 3 if operators else 2]
+    return [title, *table(headings, cells), *_more(len(overloads) - len(rows))]
 
 
 def _failures(findings: RunFindings) -> list[str]:
@@ -125,19 +171,23 @@ def _failure(position: int, group: FailureGroup) -> Iterator[str]:
     counts = ", ".join(f"{number(count)} {outcome_word(outcome)}" for outcome, count in group.counts.items() if count)
     about = subjects(group.operators, group.modules)
     yield f"  {position}. {counted(group.tests, 'test')}{about}: {counts}"
-    yield from _labelled("cause", group.signature or "(no text)", most=2)
-    if printable(group.message) != printable(group.signature):
-        yield from _labelled("says", group.message, most=3)
-    yield from _labelled("sample", group.sample, most=2)
+    told = telling_lines(group.message)
+    if told or not group.signature:
+        yield from _labelled("says", told or ["(no text)"], most=6)
+    if has_own_cause(group.signature, group.message):
+        yield from _labelled("cause", [group.signature], most=2)
+    yield from _labelled("sample", [sample_line(group.sample, group.samples, group.samples_passed)], most=2)
+    yield from _labelled("stack", group.frames, most=6)
     yield f"     first   {escaped(group.test_id)}"
     yield f"     repeat  {escaped(group.repeat)}"
 
 
-def _labelled(label: str, text: str, *, most: int) -> Iterator[str]:
-    """Yield the text beside its label in at most ``most`` lines."""
-    lines = wrap(printable(text), WIDTH - 13)
+def _labelled(label: str, texts: Sequence[str], *, most: int) -> Iterator[str]:
+    """Yield the texts beside their label, each from a new line on, in at most ``most`` lines."""
+    room = WIDTH - 13
+    lines = [line for text in texts for line in wrap(printable(text), room)]
     if len(lines) > most:
-        lines = [*lines[: most - 1], cut(" ".join(lines[most - 1 :]), WIDTH - 13)]
+        lines = [*lines[: most - 1], cut(f"{lines[most - 1]} {lines[most]}", room)]
     for row, line in enumerate(lines):
         yield f"     {label if row == 0 else '':<8}{line}"
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from conformance.errors import ConformanceError
 from conformance.model.operator import OperatorStatus
 from conformance.model.outcome import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from conformance.report.fallbacks import Fallbacks
+    from conformance.report.statuses import SubjectStatus
 
 NO_DATA = "no data"
 
@@ -43,11 +51,21 @@ def counted(value: int, noun: str, plural: str = "") -> str:
     return f"{value:,} {noun if value == 1 else plural or noun + 's'}"
 
 
-def fell_back_sentence(fell_back: int | None) -> str:
-    """Return how many tests saw their operator fall back; None is not zero, it means that nobody looked."""
-    if fell_back is None:
-        return f"Tests in which the operator under test fell back to the CPU: {NO_DATA}."
-    return f"In {counted(fell_back, 'test')} the operator under test fell back to the CPU."
+def fallback_sentences(fallbacks: Fallbacks | None, device: str) -> list[str]:
+    """Return in how many tests something ran on the CPU; nothing where the CPU itself is under test.
+
+    No fallbacks are not zero, they mean that nobody looked. Tests without an operator under test are counted apart.
+    """
+    if fallbacks is None:
+        return [] if device == "cpu" else [f"Tests in which the operator under test fell back to the CPU: {NO_DATA}."]
+    sentences = []
+    if fallbacks.subject_tests or not fallbacks.other_tests:
+        tests = counted(fallbacks.in_subject, "test")
+        sentences.append(f"In {tests} the operator under test fell back to the CPU.")
+    if fallbacks.in_others or not sentences:
+        tests = counted(fallbacks.in_others, "test")
+        sentences.append(f"In {tests} without an operator under test something ran on the CPU.")
+    return sentences
 
 
 def subjects(operators: int, modules: int) -> str:
@@ -63,6 +81,21 @@ def denominator(total: int, declared: int, noun: str) -> str:
     if total > declared:
         return f"{counted(total, noun)}: {number(declared)} in the inventory, {number(total - declared)} beyond it"
     return f"{counted(total, noun)} in the inventory"
+
+
+def narrow_denominator(subjects: Sequence[SubjectStatus], operators: int, modules: int) -> str:
+    """Return what a table of single operators and modules is a part of, given the sizes of the inventory."""
+    nouns = [subject.noun for subject in subjects]
+    inventory = (("operator", operators), ("module", modules))
+    shown = [counted(nouns.count(noun), noun) for noun, _ in inventory if noun in nouns]
+    declared = [counted(total, noun) for noun, total in inventory if noun in nouns and total]
+    whole = f"inventory: {', '.join(declared)}" if declared else "the run has no inventory"
+    return f"{' and '.join(shown)} ({whole})"
+
+
+def untested_dtypes(subject: SubjectStatus) -> list[str]:
+    """Return how many dtypes of an operator or module were not tested, if any."""
+    return [f"untested: {counted(subject.untested, 'dtype')}"] if subject.untested else []
 
 
 def share(numerator: int, denominator: int) -> str:

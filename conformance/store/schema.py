@@ -138,7 +138,7 @@ TABLES = (
     f"""CREATE TABLE test (
     -- Every test under its device-neutral identity, once for all runs.
     id INTEGER PRIMARY KEY,
-    test_id TEXT NOT NULL,                      -- such as test_ops.py::TestCommon::test_out_add_float32
+    test_id TEXT NOT NULL,                      -- such as opinfo::TestOperators::test_out_add_float32
     revision INTEGER NOT NULL DEFAULT 0,        -- counts up when a later suite describes the same test id differently
     suite TEXT NOT NULL CHECK (suite IN ({_values(Suite)})),
     file_id INTEGER NOT NULL REFERENCES name(id),
@@ -307,7 +307,7 @@ def _status_view(view: str, subject: str, comment: str) -> str:
 
 VIEWS = (
     f"""CREATE VIEW test_results AS
-    -- One row for each planned test of each run, with its last attempt (attempt 0 where nothing came back).
+    -- One row for each planned test of each run, with its last attempt.
     {TEST_RESULTS}""",
     _status_view(
         "operator_status",

@@ -18,10 +18,10 @@ _INTRODUCTION = f"""# The database
 One SQLite file holds any number of runs. `sqlite3`, `sqlite-utils` and Datasette open it as it is. This page is printed
 by `python -m conformance.store.schema_document`, and a test proves that it says what the code does.
 
-The two views `test_results` and `operator_status` are a contract: columns may be added, none is renamed or removed. The
-tables below them may change; a file of an older harness is brought up to date when it is next written to. `PRAGMA
-user_version` is the schema's number, {SCHEMA_VERSION} here, `PRAGMA application_id` is {APPLICATION_ID:#x}, and
-`_sqlite_migrations` says which steps were applied when.
+The three views `test_results`, `operator_status` and `module_status` are a contract: columns may be added, none is
+renamed or removed. The tables below them may change; a file of an older harness is brought up to date when it is next
+written to. `PRAGMA user_version` is the schema's number, {SCHEMA_VERSION} here, `PRAGMA application_id` is
+{APPLICATION_ID:#x}, and `_sqlite_migrations` says which steps were applied when.
 
 The file is in WAL mode while it is written: results are committed at least every half second, and a process that is
 killed loses no more than the results it had not committed. Copy a database that is in use with
@@ -42,7 +42,7 @@ The history of one test:
 
 ```sql
 SELECT run_id, outcome, duration_s, message FROM test_results
-WHERE test_id = 'test_ops.py::TestCommon::test_out_add_float32' ORDER BY run_id;
+WHERE test_id = 'opinfo::TestOperators::test_out_add_float32' ORDER BY run_id;
 ```
 
 Operators that are native for float32 and not for bfloat16:
@@ -69,7 +69,10 @@ _COUNTS = {
 _VIEW_COLUMNS = {
     "test_results": {
         "run_id": "the run's number",
-        "test_id": "the test's device-neutral id, such as `test_ops.py::TestCommon::test_out_add_float32`",
+        "test_id": (
+            "the test's device-neutral id, such as `opinfo::TestOperators::test_out_add_float32`, or for a file of "
+            "PyTorch's own `test_ops.py::TestCommon::test_out_add_float32`"
+        ),
         "node_id": "what pytest called the test in this run",
         "suite": "opinfo, modules, upstream or local",
         "file": "POSIX path relative to the suite's root",
@@ -89,7 +92,10 @@ _VIEW_COLUMNS = {
         "message": "the line that says what went wrong",
         "signature_id": "equal for failures with the same signature; NULL when there is none",
         "signature": "the normalised message",
-        "attempt": "the number of the last attempt, from 1; 0 while nothing has come back",
+        "attempt": (
+            "the number of the last attempt, from 1; 0 while nothing has come back. The end of a run, interrupted or "
+            "not, makes not_run the attempt 1 of each test without a result: 0 stays where a run goes on or was killed"
+        ),
         "worker": "the worker that ran it",
         "details": "the traceback, or the stack of the process that died",
     },

@@ -10,7 +10,7 @@ from expecttest import TestCase
 
 from conformance.model.operator import OperatorStatus
 from conformance.model.outcome import Outcome
-from conformance.model.result import Result
+from conformance.model.result import FallbackAccount, Result
 from conformance.report import json_format
 from conformance.report.findings import NoteKind, collect_findings
 from conformance.report.json_format import render_json
@@ -29,7 +29,7 @@ def keys_of(value: Any) -> set[str]:
     if isinstance(value, list):
         return set().union(*map(keys_of, value))
     if isinstance(value, dict):
-        by_data = ("outcomes", "statuses", "environment")
+        by_data = ("outcomes", "statuses", "environment", "dtypes")
         return set(value).union(*(keys_of(part) for key, part in value.items() if key not in by_data))
     return set()
 
@@ -50,10 +50,43 @@ class TestJson(TestCase):
             render(path, top=1),
             """\
 {
+  "by_dtype": [
+    {
+      "dtypes": {
+        "native": [
+          "float32"
+        ]
+      },
+      "name": "a",
+      "noun": "operator",
+      "status": "native"
+    },
+    {
+      "dtypes": {
+        "failing": [
+          "float32"
+        ]
+      },
+      "name": "b",
+      "noun": "operator",
+      "status": "failing"
+    },
+    {
+      "dtypes": {
+        "untested": [
+          "float32"
+        ]
+      },
+      "name": "c",
+      "noun": "operator",
+      "status": "untested"
+    }
+  ],
   "failures": {
     "hidden": 0,
     "rows": [
       {
+        "frames": [],
         "message": "no 1",
         "modules": 0,
         "operators": 1,
@@ -67,6 +100,8 @@ class TestJson(TestCase):
         },
         "repeat": "conformance run opinfo --device neuron --test opinfo::TestX::test_b",
         "sample": "",
+        "samples": null,
+        "samples_passed": null,
         "signature": "no N",
         "test_id": "opinfo::TestX::test_b",
         "tests": 1
@@ -76,7 +111,12 @@ class TestJson(TestCase):
   },
   "fallbacks": {
     "hidden": 0,
-    "rows": []
+    "rows": [],
+    "without_operator": {
+      "hidden": 0,
+      "rows": [],
+      "tests": null
+    }
   },
   "groups": {
     "hidden": 0,
@@ -217,10 +257,14 @@ class TestJson(TestCase):
     def test_documents_every_key(self) -> None:
         path = build_sample(self.folder / "sample.sqlite", runs=3, operators=13)
         keys = set().union(*(keys_of(json.loads(render(path, run_id, top=2))) for run_id in (1, 2, 3)))
+        seen = FallbackAccount((), ("aten::x",))
+        local = Result("test_mine.py::test_a", Outcome.PASSED, fallback=seen)
+        narrow = write_run(self.folder / "narrow", [Result(id_of("test_a"), Outcome.PASSED, fallback=seen), local])
+        keys |= keys_of(json.loads(render(narrow)))
         documentation = json_format.__doc__ or ""
         documented = set(re.findall(r"``([a-z_]+)``", documentation))
         assert keys <= documented
-        values = {"not_run"} | {kind.value for kind in NoteKind}
+        values = {"not_run", "operator", "module"} | {kind.value for kind in NoteKind}
         assert documented - keys - values == set()
 
     def test_is_sorted_ascii_and_names_every_outcome_and_status(self) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from expecttest import TestCase
 
-from conformance.report.layout import cut, escaped, printable, table, width_of, wrap
+from conformance.report.layout import cut, escaped, listing, printable, table, width_of, wrap
 
 
 class TestTable(TestCase):
@@ -49,6 +49,32 @@ class TestTable(TestCase):
         assert "\x1b" not in "".join(table(("op", "tests"), [("a\x1b[31m\nb", "1")]))
 
 
+class TestListing(TestCase):
+    def test_wraps_the_last_column_beside_the_others(self) -> None:
+        rows = [("add", "native", "native: float32"), ("mul\x1b", "partial", "native: bool, int8; failing: float32")]
+        self.assertExpectedInline(
+            "\n".join(listing(("name", "status", "dtypes"), rows, columns=40)),
+            """\
+  name     status   dtypes
+  -------------------------------------
+  add      native   native: float32
+  mul\\x1b  partial  native: bool, int8;
+                    failing: float32""",
+        )
+
+    def test_gives_a_long_name_a_line_of_its_own(self) -> None:
+        rows = [("x" * 60, "native", "float32"), ("add", "native", "")]
+        self.assertExpectedInline(
+            "\n".join(listing(("name", "status", "dtypes"), rows, columns=40)),
+            """\
+  name  status  dtypes
+  ---------------------
+  xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...
+        native  float32
+  add   native""",
+        )
+
+
 def test_escaping_keeps_what_can_be_read_and_shows_what_cannot() -> None:
     assert escaped("caf\u00e9 \u6f22  x") == "caf\u00e9 \u6f22  x"
     assert escaped("a\x1b[2J\u202eb\udc80") == "a\\x1b[2J\\u202eb\\udc80"
@@ -65,6 +91,12 @@ def test_cut_never_exceeds_and_says_that_it_cut() -> None:
     assert cut("\u6f22\u5b57\u6f22\u5b57", 6) == "\u6f22..."
     for columns in range(5):
         assert width_of(cut("\u6f22bcdefgh", columns)) <= columns
+
+
+def test_cut_ends_with_a_word_unless_that_costs_half_of_the_text() -> None:
+    assert cut("one two three four", 12) == "one two..."
+    assert cut("one two three four", 16) == "one two three..."
+    assert cut("a bcdefghijklmnop", 12) == "a bcdefgh..."
 
 
 def test_wrap_breaks_between_words_and_inside_only_where_it_must() -> None:

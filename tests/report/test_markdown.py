@@ -100,15 +100,16 @@ Of 7 modules in the inventory:
 
 <details><summary>8 tests of 2 operators and 1 module: 8 failed</summary>
 
-Cause: `AssertionError: Tensor-likes are not close! Mismatched elements: N / N (N%) Greatest absolute difference: N at index (N) (up to N allowed) Greatest relative difference: N at index (N) (up to N allowed)`
+```
+AssertionError: Tensor-likes are not close!
+Mismatched elements: 4 / 25 (47.0%)
+Greatest absolute difference: 0.447 at index (0, 2) (up to 1e-05 allowed)
+Greatest relative difference: 1.47 at index (0, 0) (up to 1.3e-06 allowed)
+```
+
+Sample: `2 of 8 passed; first failure: sample 2: Tensor[(5, 5), float32]`
 
 First: `modules::TestModules::test_module_backward_nn_LayerNorm_bfloat16`
-
-```
-AssertionError: Tensor-likes are not close! Mismatched elements: 4 / 25 (47.0%) Greatest absolute difference: 0.447 at index (0, 2) (up to 1e-05 allowed) Greatest relative difference: 1.47 at index (0, 0) (up to 1.3e-06 allowed)
-```
-
-Sample: `sample 2: Tensor[(5, 5), float32]`
 
 ```sh
 conformance run modules --device neuron --test modules::TestModules::test_module_backward_nn_LayerNorm_bfloat16
@@ -118,15 +119,13 @@ conformance run modules --device neuron --test modules::TestModules::test_module
 
 <details><summary>4 tests of 1 module: 4 failed</summary>
 
-Cause: `ValueError: <b>not bold</b> & "quotes" in 'nn.MultiheadAttention'\\x00 \\ud800 end`
-
-First: `modules::TestModules::test_module_backward_nn_MultiheadAttention_bfloat16`
-
 ```
 ValueError: <b>not bold</b> & "quotes" in 'nn.MultiheadAttention'\\x00 \\ud800 end
 ```
 
-Sample: `sample 2: Tensor[(5, 5), float32]`
+Sample: `2 of 8 passed; first failure: sample 2: Tensor[(5, 5), float32]`
+
+First: `modules::TestModules::test_module_backward_nn_MultiheadAttention_bfloat16`
 
 ```sh
 conformance run modules --device neuron --test modules::TestModules::test_module_backward_nn_MultiheadAttention_bfloat16
@@ -168,7 +167,7 @@ conformance run modules --device neuron --test modules::TestModules::test_module
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 | `pointwise` | 99 | 68 | 12 | 0 | 10 | 3 | 0 | 1 | 1 | 1 | 3 | 21 |
 | (none) | 36 | 21 | 7 | 1 | 1 | 1 | 1 | 1 | 1 | 1 | 1 | 4 |
-| (1 more) | 9 | 8 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |
+| `other` | 9 | 8 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |
 """,
         )
 
@@ -219,10 +218,6 @@ Tests in which the operator under test fell back to the CPU: no data.
 
 No data.
 
-### Modules
-
-No data.
-
 ### Failures
 
 No data.
@@ -240,6 +235,81 @@ No data.
 No data.
 """,
         )
+
+    def test_tells_a_narrow_run_by_dtype_and_where_a_process_died(self) -> None:
+        seen = FallbackAccount((), ("aten::x",))
+        stack = 'Current thread 0x01 (most recent call first):\n  File "/x/test_x.py", line 3 in deep\n'
+        results = [
+            Result(id_of("test_a"), Outcome.PASSED, fallback=FallbackAccount()),
+            Result(id_of("test_a_float64"), Outcome.CRASHED, message="died", signature="aten::a", details=stack),
+            Result("test_mine.py::test_a", Outcome.PASSED, fallback=seen),
+        ]
+        path = write_run(self.folder / "db", results, inventory=["a", "b"])
+        self.assertExpectedInline(
+            render(path).partition("### Outcomes")[2].partition("### Templates")[0],
+            """\
+
+
+| outcome | tests | share |
+| --- | ---: | ---: |
+| passed | 2 | 66.7 % |
+| crashed | 1 | 33.3 % |
+| **planned** | **3** | 100 % |
+
+In 0 tests the operator under test fell back to the CPU.
+In 1 test without an operator under test something ran on the CPU.
+
+### Status by dtype
+
+Of 1 operator (inventory: 2 operators):
+
+| name | status | dtypes |
+| --- | --- | --- |
+| `a` | crashing | native: `float32`; crashing: `float64` |
+
+### Failures
+
+1 test with 1 signature, the most frequent first.
+
+<details><summary>1 test of 1 operator: 1 crashed</summary>
+
+```
+died
+```
+
+Cause: `aten::a`
+
+Stack:
+
+```
+/x/test_x.py:3 in deep
+```
+
+First: `opinfo::TestX::test_a_float64`
+
+```sh
+conformance run opinfo --device neuron --test opinfo::TestX::test_a_float64
+```
+
+</details>
+
+### Overloads that fell back to the CPU in the operator under test
+
+None seen.
+
+### Overloads that ran on the CPU in tests without an operator under test
+
+| overload | tests |
+| --- | ---: |
+| `aten::x` | 1 |
+
+""",
+        )
+
+    def test_says_nothing_of_fallbacks_of_the_cpu(self) -> None:
+        path = write_run(self.folder / "db", [Result(id_of("test_a"), Outcome.PASSED)], probe="none", device="cpu")
+        assert "allback" not in render(path)
+        assert "fell back" not in render(path)
 
     def test_lets_no_text_of_a_run_act_as_markup(self) -> None:
         """Render it as CommonMark with tables, and look for markup that is not the report's own."""

@@ -40,7 +40,7 @@ def test_code_is_one_line_without_control_characters() -> None:
 
 @pytest.mark.parametrize("ticks", [0, 1, 3, 5])
 def test_a_fence_is_longer_than_what_it_holds(ticks: int) -> None:
-    opening, body, closing = fenced("x " + "`" * ticks + " y", "sh")
+    opening, body, closing = fenced(["x " + "`" * ticks + " y"], "sh")
     assert opening == closing + "sh"
     assert "`" * len(closing) not in body
     assert len(closing) >= 3

@@ -43,6 +43,22 @@ FAILED test_ops.py::TestCommon::test_out_3
 TIMED OUT test_ops.py::TestCommon::test_out_7
 8/40 (20 %), 6 passed, 1 failed, 1 timed out, 1 fell back, 2.0 tests/s, 16 s left
 10/40 (25 %), 8 passed, 1 failed, 1 timed out, 1 fell back, 2.0 tests/s, 15 s left
+10/40 (25 %), 8 passed, 1 failed, 1 timed out, 1 fell back, 2.0 tests/s, in 5 s
+""",
+        )
+
+    def test_ends_with_how_long_it_took(self) -> None:
+        clock, stream = Clock(), io.StringIO()
+        progress = Progress(2, stream=stream, is_terminal=False, clock=clock)
+        for _ in range(2):
+            clock.now += 52.5
+            progress.add(Outcome.PASSED, False, "add", "t")
+        progress.finish()
+        self.assertExpectedInline(
+            stream.getvalue(),
+            """\
+1/2 (50 %), 1 passed, 0.0 tests/s, 52 s left
+2/2 (100 %), 2 passed, 0.0 tests/s, in 1 min 45 s
 """,
         )
 
@@ -60,6 +76,7 @@ TIMED OUT test_ops.py::TestCommon::test_out_7
 6/100,000 (0 %), 6 passed, 0.2 tests/s, 4 d 15 h left
 9/100,000 (0 %), 9 passed, 0.2 tests/s, 4 d 15 h left
 12/100,000 (0 %), 12 passed, 0.2 tests/s, 4 d 15 h left
+12/100,000 (0 %), 12 passed, 0.2 tests/s, in 48 s
 """,
         )
 
@@ -120,7 +137,7 @@ class TestOnATerminal(TestCase):
         self.assertExpectedInline(
             stream.getvalue().rpartition("\r")[2].rstrip() + "\n",
             """\
-300/1,200 (25 %), 297 passed, 3 failed, 7 fell back, 5.0 tests/s, 1 min 00 s
+300/1,200 (25 %), 297 passed, 3 failed, 7 fell back, 5.0 tests/s, in 1 min 00 s
 """,
         )
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from expecttest import TestCase
 
+from conformance.analysis.signature import signature
 from conformance.model.outcome import Outcome
-from conformance.model.result import FallbackAccount, Result
+from conformance.model.result import FallbackAccount, Result, SampleAccount
 from conformance.report.findings import collect_findings
 from conformance.report.layout import width_of
 from conformance.report.text import render_text
@@ -110,21 +111,19 @@ Overloads that fell back to the CPU in the operator under test
 
 Failures: 26 tests with 9 signatures
   1. 8 tests of 2 operators and 1 module: 8 failed
-     cause   AssertionError: Tensor-likes are not close! Mismatched elements: N / N (N%) Greatest
-             absolute difference: N at index (N) (up to N allowed) Greatest relative difference:...
-     says    AssertionError: Tensor-likes are not close! Mismatched elements: 4 / 25 (47.0%)
-             Greatest absolute difference: 0.447 at index (0, 2) (up to 1e-05 allowed) Greatest
-             relative difference: 1.47 at index (0, 0) (up to 1.3e-06 allowed)
-     sample  sample 2: Tensor[(5, 5), float32]
+     says    AssertionError: Tensor-likes are not close!
+             Mismatched elements: 4 / 25 (47.0%)
+             Greatest absolute difference: 0.447 at index (0, 2) (up to 1e-05 allowed)
+             Greatest relative difference: 1.47 at index (0, 0) (up to 1.3e-06 allowed)
+     sample  2 of 8 passed; first failure: sample 2: Tensor[(5, 5), float32]
      first   modules::TestModules::test_module_backward_nn_LayerNorm_bfloat16
      repeat  conformance run modules --device neuron --test modules::TestModules::test_module_backward_nn_LayerNorm_bfloat16
   2. 4 tests of 1 module: 4 failed
-     cause   ValueError: <b>not bold</b> & "quotes" in 'nn.MultiheadAttention'\\x00 \\ud800 end
-     sample  sample 2: Tensor[(5, 5), float32]
+     says    ValueError: <b>not bold</b> & "quotes" in 'nn.MultiheadAttention'\\x00 \\ud800 end
+     sample  2 of 8 passed; first failure: sample 2: Tensor[(5, 5), float32]
      first   modules::TestModules::test_module_backward_nn_MultiheadAttention_bfloat16
      repeat  conformance run modules --device neuron --test modules::TestModules::test_module_backward_nn_MultiheadAttention_bfloat16
   3. 4 tests: 1 failed, 1 crashed, 1 timed out, 1 out of memory
-     cause   assert N == N
      says    assert 1 == 2
      first   tests/test_local.py::TestLocal::test_crashed
      repeat  conformance run tests/test_local.py --device neuron --test tests/test_local.py::TestLocal::test_crashed
@@ -134,7 +133,7 @@ Lost: 4 planned tests came back without a result (not run)
   opinfo::TestOperators::test_backward_clamp_bfloat16
   opinfo::TestOperators::test_backward_clamp_float32
   opinfo::TestOperators::test_backward_clamp_int64
-  ... and 1 more
+  tests/test_local.py::TestLocal::test_not_run
 """,
         )
 
@@ -169,24 +168,12 @@ UNOBSERVED: no probe looked for CPU fallbacks; an operator shown as native may h
   command   conformance run opinfo --device neuron
 
 Outcomes
-  outcome        tests    share
-  -----------------------------
-  passed             0  no data
-  failed             0  no data
-  error              0  no data
-  skipped            0  no data
-  xfailed            0  no data
-  xpassed            0  no data
-  crashed            0  no data
-  timed out          0  no data
-  out of memory      0  no data
-  not run            0  no data
-  planned            0  no data
+  outcome  tests    share
+  -----------------------
+  planned      0  no data
   Tests in which the operator under test fell back to the CPU: no data.
 
 Operators: no data
-
-Modules: no data
 
 Templates: no data
 
@@ -206,47 +193,163 @@ Failures: no data
             text,
             """\
 Outcomes
-  outcome        tests  share
-  ---------------------------
-  passed             1  100 %
-  failed             0    0 %
-  error              0    0 %
-  skipped            0    0 %
-  xfailed            0    0 %
-  xpassed            0    0 %
-  crashed            0    0 %
-  timed out          0    0 %
-  out of memory      0    0 %
-  not run            0    0 %
-  planned            1  100 %
+  outcome  tests  share
+  ---------------------
+  passed       1  100 %
+  planned      1  100 %
   Tests in which the operator under test fell back to the CPU: no data.
 
-Operators by status, of 2 operators in the inventory
-  status    operators   share
-  ---------------------------
-  native            1  50.0 %
-  partial           0     0 %
-  fallback          0     0 %
-  failing           0     0 %
-  crashing          0     0 %
-  skipped           0     0 %
-  untested          1  50.0 %
-
-Modules: no data
+Status by dtype of 1 operator (inventory: 2 operators)
+  name  status  dtypes
+  -----------------------------
+  a     native  native: float32
 
 Templates
   template  planned  passed
   -------------------------
   test            1       1
 
-Operator groups
-  group      planned  passed
-  --------------------------
-  pointwise        1       1
-
 Overloads that fell back to the CPU in the operator under test: no data
 
 Failures: none
+""",
+        )
+
+    def test_tells_a_narrow_run_by_dtype_on_one_screen(self) -> None:
+        seen = FallbackAccount(("aten::x",), ("aten::x",))
+        results = [
+            Result(id_of("test_a"), Outcome.PASSED, fallback=FallbackAccount()),
+            Result(id_of("test_a_float64"), Outcome.PASSED, fallback=seen),
+            Result(id_of("test_b"), Outcome.PASSED, fallback=FallbackAccount()),
+            Result(id_of("test_b_float64"), Outcome.FAILED, message="no 1", signature="no N"),
+        ]
+        path = write_run(self.folder / "db", results, inventory=["a", "b", "c"], planned=["test_d"])
+        self.assertExpectedInline(
+            render(path).partition("\n\n")[2],
+            """\
+Outcomes
+  outcome  tests   share
+  ----------------------
+  passed       3  60.0 %
+  failed       1  20.0 %
+  not run      1  20.0 %
+  planned      5   100 %
+  In 1 test the operator under test fell back to the CPU.
+
+Status by dtype of 3 operators (inventory: 3 operators)
+  name  status    dtypes
+  --------------------------------------------------
+  a     fallback  native: float32; fallback: float64
+  b     partial   native: float32; failing: float64
+  d     untested  untested: 1 dtype
+
+Templates
+                                     not  fell
+  template  planned  passed  failed  run  back
+  --------------------------------------------
+  test            5       3       1    1     1
+
+Overloads that fell back to the CPU in the operator under test
+  overload  tests  operators
+  --------------------------
+  aten::x       1          1
+
+Failures: 1 test with 1 signature
+  1. 1 test of 1 operator: 1 failed
+     says    no 1
+     first   opinfo::TestX::test_b_float64
+     repeat  conformance run opinfo --device neuron --test opinfo::TestX::test_b_float64
+
+Lost: 1 planned test came back without a result (not run)
+  opinfo::TestX::test_d
+""",
+        )
+
+    def test_tells_of_fallbacks_in_tests_without_an_operator(self) -> None:
+        seen = FallbackAccount((), ("aten::x",))
+        results = [Result("test_mine.py::test_a", Outcome.PASSED, fallback=seen)]
+        self.assertExpectedInline(
+            render(write_run(self.folder / "db", results)).partition("\n\n")[2],
+            """\
+Outcomes
+  outcome  tests  share
+  ---------------------
+  passed       1  100 %
+  planned      1  100 %
+  In 1 test without an operator under test something ran on the CPU.
+
+Templates
+                             fell
+  template  planned  passed  back
+  -------------------------------
+  test_a          1       1     0
+
+Overloads that ran on the CPU in tests without an operator under test
+  overload  tests
+  ---------------
+  aten::x       1
+
+Failures: none
+""",
+        )
+        both = [*results, Result(id_of("test_b"), Outcome.PASSED, fallback=FallbackAccount())]
+        text = render(write_run(self.folder / "both", both))
+        assert "In 0 tests the operator under test fell back to the CPU.\n" in text
+        assert "In 1 test without an operator under test something ran on the CPU.\n" in text
+        assert "in the operator under test: none seen\n" in text
+        assert "in tests without an operator under test\n" in text
+        clean = [Result("test_mine.py::test_a", Outcome.PASSED, fallback=FallbackAccount())]
+        assert "In 0 tests without an operator" in render(write_run(self.folder / "clean", clean))
+
+    def test_is_silent_about_fallbacks_of_the_cpu(self) -> None:
+        results = [Result(id_of("test_a"), Outcome.PASSED)]
+        text = render(write_run(self.folder / "db", results, device="cpu", probe="none"))
+        assert "UNOBSERVED" not in text
+        assert "the CPU" not in text
+
+    def test_shows_the_message_once_and_where_a_process_died(self) -> None:
+        message = (
+            "AssertionError: Tensor-likes are not close!\n\nMismatched elements: 1 / 2 (50.0%)\n"
+            f"Greatest absolute difference: {'0' * 60} at index (1,) (up to 1e-05 allowed)\n\n"
+            "1 of 2 samples passed; the first failure: sample 1: float32[2]"
+        )
+        stack = 'Current thread 0x01 (most recent call first):\n  File "/x/test_x.py", line 3 in deep\n'
+        results = [
+            Result(
+                id_of("test_a"),
+                Outcome.FAILED,
+                message=message,
+                signature=signature(message),
+                samples=SampleAccount(2, 1, "sample 1: float32[2]"),
+            ),
+            Result(
+                id_of("test_b"),
+                Outcome.CRASHED,
+                message="the worker process died: SIGSEGV (signal 11)",
+                signature="SIGSEGV in deep",
+                details=stack + '  File "/x/test_x.py", line 9 in test_b\n',
+            ),
+        ]
+        self.assertExpectedInline(
+            render(write_run(self.folder / "db", results)).partition("Failures")[2],
+            """\
+: 2 tests with 2 signatures
+  1. 1 test of 1 operator: 1 failed
+     says    AssertionError: Tensor-likes are not close!
+             Mismatched elements: 1 / 2 (50.0%)
+             Greatest absolute difference:
+             000000000000000000000000000000000000000000000000000000000000 at index (1,) (up to 1e-05
+             allowed)
+     sample  1 of 2 passed; first failure: sample 1: float32[2]
+     first   opinfo::TestX::test_a
+     repeat  conformance run opinfo --device neuron --test opinfo::TestX::test_a
+  2. 1 test of 1 operator: 1 crashed
+     says    the worker process died: SIGSEGV (signal 11)
+     cause   SIGSEGV in deep
+     stack   /x/test_x.py:3 in deep
+             /x/test_x.py:9 in test_b
+     first   opinfo::TestX::test_b
+     repeat  conformance run opinfo --device neuron --test opinfo::TestX::test_b
 """,
         )
 
