@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.publish.frame import injected_faults
 from conformance.publish.marks import OUTCOME_SUMMARY_ORDER, STATUS_ORDER
 from conformance.publish.overview import outcome_tallies, status_tallies
 
@@ -39,6 +40,7 @@ def run_document(findings: Findings) -> Json:
             "suites": list(run.suites),
             "selection": run.selection,
             "probe": run.probe,
+            "injected_faults": injected_faults(run),
         },
         "tests": {
             "planned": run.planned,

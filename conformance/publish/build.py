@@ -13,6 +13,7 @@ from conformance.publish.pages import HtmlPage, JsonFile, SiteFile
 from conformance.publish.reference import method_page, runs_page
 from conformance.publish.subject import subject_page
 from conformance.publish.subjects import subjects_page
+from conformance.publish.tested import tests_page, worst_others
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 def site_files(findings: Findings) -> Iterator[SiteFile]:
     """Yield every file of the site but the static ones, always in the same order."""
-    groups = shown_failures(findings)
+    others = worst_others(findings)
+    groups = shown_failures(findings, {row.test_id for row in others})
     yield HtmlPage(
         "index.html",
         "index.html.j2",
@@ -33,6 +35,13 @@ def site_files(findings: Findings) -> Iterator[SiteFile]:
         frame(findings, section="failures", title="Failures"),
         failures_page(groups),
     )
+    if findings.files:
+        yield HtmlPage(
+            "tests.html",
+            "tests.html.j2",
+            frame(findings, section="tests", title="Tests"),
+            tests_page(findings, others),
+        )
     for noun, title in ((OPERATOR, "Operators"), (MODULE, "Modules")):
         yield from _subject_files(findings, noun=noun, title=title)
     yield HtmlPage("runs.html", "runs.html.j2", frame(findings, section="runs", title="Runs"), runs_page(findings))

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 from conformance.analysis.groups import failure_groups
 from conformance.analysis.repeat import repeat_command
+from conformance.analysis.signature import LENGTH_LIMIT, signature
 from conformance.publish.findings import MODULE, OPERATOR, Findings
 from conformance.publish.marks import outcome_mark
 from conformance.publish.pages import FailureGroup, FailuresPage, Link
+from conformance.publish.redaction import without_local_paths
 from conformance.publish.slugs import anchor
+from conformance.publish.wording import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from conformance.analysis.groups import FailureGroup as Group
     from conformance.store import ResultRow
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 _SUBJECTS_SHOWN = 6
 _GROUPS_SHOWN = 1000
 _MESSAGE_SHOWN = 600
+
+# aten/src/ATen/core/dispatch/OperatorEntry.cpp lists every kernel of an operator after such a failure, one a line.
+_DISPATCHER = ": registered at "
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +36,11 @@ class _Origin:
     subject: tuple[str, str] | None
 
 
-def shown_failures(findings: Findings) -> tuple[FailureGroup, ...]:
-    """Return every signature of the run, as conformance.analysis groups them."""
+def shown_failures(findings: Findings, listed: Collection[str]) -> tuple[FailureGroup, ...]:
+    """Return every signature of the run, as conformance.analysis groups them.
+
+    ``listed`` are the ids of the tests that stand on the page of tests with neither operator nor module.
+    """
     origins: dict[str, _Origin] = {}
 
     def noted() -> Iterator[ResultRow]:
@@ -40,7 +49,7 @@ def shown_failures(findings: Findings) -> tuple[FailureGroup, ...]:
             yield row
 
     groups = failure_groups(noted())
-    return tuple(_shown(group, origins[group.example], findings) for group in groups)
+    return tuple(_shown(group, origins[group.example], findings, listed) for group in groups)
 
 
 def _subject_of(row: ResultRow) -> tuple[str, str] | None:
@@ -51,27 +60,45 @@ def _subject_of(row: ResultRow) -> tuple[str, str] | None:
     return None
 
 
-def _shown(group: Group, first: _Origin, findings: Findings) -> FailureGroup:
+def _shown(group: Group, first: _Origin, findings: Findings, listed: Collection[str]) -> FailureGroup:
     subjects = [(OPERATOR, name) for name in group.operators] + [(MODULE, name) for name in group.modules]
+    links = tuple(Link(name, findings.links.get((noun, name), "")) for noun, name in subjects)
     href = findings.links.get(first.subject, "") if first.subject else ""
+    if group.example in listed:
+        href = "tests.html"
     return FailureGroup(
         mark=outcome_mark(group.outcome),
-        signature=clipped(group.signature) or "(no message)",
-        message=clipped(group.message),
+        signature=_whole_words(group.signature) or "(no message)",
+        message=clipped(without_local_paths(_beyond(group.signature, group.message))),
         tests=group.tests,
-        subjects=tuple(Link(name, findings.links.get((noun, name), "")) for noun, name in subjects[:_SUBJECTS_SHOWN]),
-        more=max(len(subjects) - _SUBJECTS_SHOWN, 0),
+        subjects=links[:_SUBJECTS_SHOWN],
+        rest=links[_SUBJECTS_SHOWN:],
         example=Link(group.example, f"{href}#{anchor(group.example)}" if href else ""),
         command=repeat_command(first.test_id, first.suite, findings.run.device, command=findings.run.command),
     )
 
 
+def _whole_words(text: str) -> str:
+    """End a signature that was cut at its longest length where a word ends."""
+    if len(text) < LENGTH_LIMIT - 1:
+        return text
+    head, _, _ = text.rpartition(" ")
+    return f"{head or text} \u2026"
+
+
+def _beyond(text: str, message: str) -> str:
+    """Return the lines of a message that say more than its signature, which is the message without its numbers."""
+    lines = [line.rstrip() for line in message.splitlines() if _DISPATCHER not in line]
+    return "\n".join(line for line in lines if line and signature(line) not in text)
+
+
 def clipped(message: str) -> str:
     """Shorten a long message, saying so: the database keeps all of it."""
-    more = len(message) - _MESSAGE_SHOWN
-    if more <= 0:
+    if len(message) <= _MESSAGE_SHOWN:
         return message
-    return f"{message[:_MESSAGE_SHOWN].rstrip()} \u2026 [{more} more characters in the database]"
+    head = message[: _MESSAGE_SHOWN + 1]
+    kept = head[: max((place for place, sign in enumerate(head) if sign.isspace()), default=_MESSAGE_SHOWN)].rstrip()
+    return f"{kept} \u2026 [{number(len(message) - len(kept))} more characters in the database]"
 
 
 def failures_page(groups: tuple[FailureGroup, ...]) -> FailuresPage:

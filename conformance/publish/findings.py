@@ -36,7 +36,7 @@ class Subject:
     """An operator or a module (``noun`` tells which) of the inventory, tested or not.
 
     ``dtypes`` are those PyTorch declares for it; ``by_dtype`` also holds dtypes that were tested without being
-    declared. ``group`` and ``aten_name`` are empty for modules.
+    declared. ``group`` and ``aten_name`` are empty for modules. ``in_inventory`` is False for what was only tested.
     """
 
     noun: str
@@ -49,6 +49,12 @@ class Subject:
     aten_name: str = ""
     supports_autograd: bool | None = None
     supports_out: bool | None = None
+    in_inventory: bool = True
+
+    @property
+    def undeclared(self) -> bool:
+        """Tell whether PyTorch declares no dtype for it on this device, so that it cannot have a test of a dtype."""
+        return self.in_inventory and not self.dtypes
 
     @property
     def href(self) -> str:
@@ -66,11 +72,32 @@ class OverloadFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the statuses of all operators, or of all modules, rest on: the tests that have a result.
+
+    ``dtypes`` leaves out tests without one.
+    """
+
+    tests: int
+    templates: tuple[str, ...]
+    dtypes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileFinding:
+    """The tests of one file that have neither operator nor module, by outcome."""
+
+    file: str
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Findings:
     """One run with everything the site says about it.
 
     ``results_of`` gives the last attempt of each test of one subject and ``bad_results`` those of the whole run that
-    failed, died or erred; both read when called, so that a run of any size needs little memory.
+    failed, died or erred; ``other_results`` those with neither operator nor module, which ``files`` counts. They read
+    when called, so that a run of any size needs little memory. ``evidence`` has the nouns as keys.
     """
 
     run: RunRow
@@ -84,6 +111,9 @@ class Findings:
     overloads: Sequence[OverloadFinding]
     results_of: Callable[[Subject], Iterator[ResultRow]]
     bad_results: Callable[[], Iterator[ResultRow]]
+    other_results: Callable[[], Iterator[ResultRow]]
+    evidence: Mapping[str, Evidence]
+    files: Sequence[FileFinding]
     links: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.model.outcome import Outcome
 from conformance.model.run import RunState
-from conformance.publish.pages import Frame, Notice, RunMark
+from conformance.publish.pages import Frame, Link, Notice, RunMark
 from conformance.publish.wording import counted, instant, number
 
 if TYPE_CHECKING:
@@ -50,6 +50,15 @@ def notices(findings: Findings) -> tuple[Notice, ...]:
                 f"The run was limited to: {run.selection}. What lies outside that selection reads as untested.",
             )
         )
+    faults = injected_faults(run)
+    if faults:
+        found.append(
+            Notice(
+                "warning",
+                "Faults were injected on purpose",
+                f"The device was told to misbehave: {faults}. What fails because of it says nothing about the device.",
+            )
+        )
     if not findings.fallback_observed:
         found.append(
             Notice(
@@ -60,6 +69,11 @@ def notices(findings: Findings) -> tuple[Notice, ...]:
             )
         )
     return tuple(found)
+
+
+def injected_faults(run: RunRow) -> str:
+    """Return the faults that the run asked the emulated device for, empty where there were none."""
+    return run.environment.get("CONFORMANCE_NEURON_FAULTS", "").strip()
 
 
 def _state_notices(run: RunRow) -> list[Notice]:
@@ -99,4 +113,28 @@ def frame(findings: Findings, *, section: str, title: str, depth: int = 0) -> Fr
         title=f"{prefix}{title} \u00b7 {run.device} conformance",
         run=run_mark(run),
         notices=notices(findings),
+        sections=_sections(findings),
+        find=_find(findings),
     )
+
+
+def _sections(findings: Findings) -> tuple[Link, ...]:
+    """Return the navigation: a run of test files needs no tables of operators, one of operators none of files."""
+    only_files = bool(findings.files)
+    shown = {
+        "Operators": bool(findings.operators) or not only_files,
+        "Modules": bool(findings.modules) or not only_files,
+        "Tests": only_files,
+    }
+    labels = ("Overview", "Operators", "Modules", "Tests", "Failures", "Runs", "Method")
+    return tuple(
+        Link(label, "index.html" if label == "Overview" else f"{label.lower()}.html")
+        for label in labels
+        if shown.get(label, True)
+    )
+
+
+def _find(findings: Findings) -> str:
+    if findings.operators:
+        return "operators.html"
+    return "modules.html" if findings.modules else ""

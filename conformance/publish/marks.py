@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from conformance.model.operator import OperatorStatus
@@ -92,9 +92,10 @@ UNDECLARED = Mark(
 NO_TEST = Mark("no_test", "no such test", "\u00b7", "none", "The plan of this run holds no such test.")
 
 
-def status_mark(status: str) -> Mark:
-    """Return how an operator status looks; one this version does not know is shown loudly as unknown."""
-    return STATUS_MARKS.get(str(status)) or _unknown(str(status), "status")
+def status_mark(status: str, noun: str = "operator") -> Mark:
+    """Return how the status of an operator or module looks; an unknown one is shown loudly as unknown."""
+    mark = STATUS_MARKS.get(str(status)) or _unknown(str(status), "status")
+    return mark if noun == "operator" else replace(mark, definition=mark.definition.replace("operator", noun))
 
 
 def outcome_mark(outcome: str, *, fell_back: bool = False) -> Mark:

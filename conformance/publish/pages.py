@@ -61,7 +61,7 @@ class Frame:
     """What surrounds every page.
 
     ``root`` leads from the page to the site's root (``""`` or ``"../"``); ``section`` is the entry of the navigation
-    that is current.
+    that is current, ``sections`` all of them. ``find`` is the table that names are looked up in, empty without one.
     """
 
     root: str
@@ -69,16 +69,21 @@ class Frame:
     title: str
     run: RunMark
     notices: tuple[Notice, ...]
+    sections: tuple[Link, ...]
+    find: str
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
     """A coverage figure in words: ``sentence`` names numerator, denominator and what is untested.
 
-    ``share`` is the same in percent, empty where there is nothing to divide.
+    ``share`` is the same in percent, empty where there is nothing to divide; ``evidence`` says which tests it rests on,
+    ``note`` what cannot be tested at all.
     """
 
     share: str
+    evidence: str
+    note: str
     sentence: str
     bar: Bar
     tallies: tuple[Tally, ...]
@@ -117,7 +122,7 @@ class FallbackOverload:
     overload: str
     tests: int
     operators: tuple[Link, ...]
-    more: int
+    rest: tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +137,17 @@ class FallbackOperator:
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """Tests that failed with the same signature and outcome, and the first of them by id."""
+    """Tests that failed with the same signature and outcome, and the first of them by id.
+
+    ``message`` has the lines of the first one's message that say more than the signature.
+    """
 
     mark: Mark
     signature: str
     message: str
     tests: int
     subjects: tuple[Link, ...]
-    more: int
+    rest: tuple[Link, ...]
     example: Link
     command: str
 
@@ -151,6 +159,7 @@ class IndexPage:
     facts: tuple[Fact, ...]
     operators: Headline
     modules: Headline | None
+    tests: str
     planned: int
     outcomes: tuple[Tally, ...]
     outcome_bar: Bar
@@ -160,6 +169,7 @@ class IndexPage:
     fallback_overloads: tuple[FallbackOverload, ...]
     fallback_operators: tuple[FallbackOperator, ...]
     fallback_operators_more: int
+    fallback_shown: int
     failures: tuple[FailureGroup, ...]
     failures_more: int
     find: tuple[str, ...]
@@ -194,8 +204,10 @@ class SubjectRow:
     passed: int
     planned: int
     ratio: str
+    aten_name: str
     overloads: tuple[str, ...]
     overloads_more: int
+    overloads_all: str
     cells: tuple[Cell, ...]
 
 
@@ -208,10 +220,13 @@ class SubjectsPage:
     heading: str
     intro: str
     dtypes: tuple[str, ...]
+    rare: frozenset[str]
     legend: tuple[Tally, ...]
     order: str
     groups: tuple[str, ...]
     rows: tuple[SubjectRow, ...]
+    others: tuple[Link, ...]
+    other_noun: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +251,10 @@ class MatrixRow:
 
 @dataclass(frozen=True, slots=True)
 class TestRow:
-    """One planned test with what was observed; ``overloads`` is None where no probe looked."""
+    """One planned test with what was observed; ``overloads`` is None where no probe looked.
+
+    ``stack`` is where the process was when it died, empty for tests whose process lived.
+    """
 
     __test__ = False
 
@@ -248,6 +266,7 @@ class TestRow:
     failing_sample: str
     reason: str
     message: str
+    stack: str
     signature: str
     overloads: tuple[str, ...] | None
     outside: tuple[str, ...] | None
@@ -287,6 +306,17 @@ class SubjectPage:
     all: Link
     previous: Link | None
     following: Link | None
+
+
+@dataclass(frozen=True, slots=True)
+class TestsPage:
+    """The tests that have neither operator nor module: by file, and each of them, the worst first."""
+
+    __test__ = False
+
+    total: int
+    files: BreakdownTable
+    tests: tuple[TestRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +381,7 @@ class MethodPage:
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | Mapping[str, Json] | None"
 
-PageData: TypeAlias = "IndexPage | FailuresPage | SubjectsPage | SubjectPage | RunsPage | MethodPage"
+PageData: TypeAlias = "IndexPage | FailuresPage | SubjectsPage | SubjectPage | TestsPage | RunsPage | MethodPage"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from conformance.analysis.coverage import coverage
 from conformance.model.operator import ModuleInventory, OperatorInfo, OperatorStatus
 from conformance.model.outcome import Outcome
-from conformance.publish.findings import MODULE, OPERATOR, Findings, OverloadFinding, Standing, Subject
+from conformance.publish.dtypes import in_dtype_order
+from conformance.publish.findings import (
+    MODULE,
+    OPERATOR,
+    Evidence,
+    FileFinding,
+    Findings,
+    OverloadFinding,
+    Standing,
+    Subject,
+)
 from conformance.publish.slugs import slugs
 from conformance.store import (
     Database,
@@ -63,6 +74,10 @@ def read_findings(database: Database, selector: str) -> Findings:
     def bad_results() -> Iterator[ResultRow]:
         return results(database, run.id, outcomes=_SHOWN_AS_FAILURE)
 
+    def other_results() -> Iterator[ResultRow]:
+        return (row for row in results(database, run.id) if row.op is None and row.module is None)
+
+    evidence, files = _walk(results(database, run.id))
     return Findings(
         run=run,
         runs=runs(database),
@@ -78,8 +93,35 @@ def read_findings(database: Database, selector: str) -> Findings:
         ),
         results_of=results_of,
         bad_results=bad_results,
+        other_results=other_results,
+        evidence=evidence,
+        files=files,
         links={(subject.noun, subject.name): subject.href for subject in (*operator_subjects, *module_subjects)},
     )
+
+
+def _walk(rows: Iterable[ResultRow]) -> tuple[dict[str, Evidence], tuple[FileFinding, ...]]:
+    """Return what the statuses rest on, and the counts of the files whose tests have neither operator nor module."""
+    tests: Counter[str] = Counter()
+    templates: defaultdict[str, set[str]] = defaultdict(set)
+    dtypes: defaultdict[str, set[str]] = defaultdict(set)
+    files: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        nouns = [noun for noun, name in ((OPERATOR, row.op), (MODULE, row.module)) if name is not None]
+        if not nouns:
+            files[row.file][str(row.outcome)] += 1
+        if row.outcome is Outcome.NOT_RUN:
+            continue
+        for noun in nouns:
+            tests[noun] += 1
+            templates[noun].add(row.template)
+            if row.dtype:
+                dtypes[noun].add(row.dtype)
+    evidence = {
+        noun: Evidence(tests[noun], tuple(sorted(templates[noun])), in_dtype_order(dtypes[noun]))
+        for noun in (OPERATOR, MODULE)
+    }
+    return evidence, tuple(FileFinding(file, dict(sorted(counts.items()))) for file, counts in sorted(files.items()))
 
 
 def _operators(declared: Iterable[OperatorInfo], rows: Iterable[OperatorStatusRow]) -> tuple[Subject, ...]:
@@ -102,6 +144,7 @@ def _operators(declared: Iterable[OperatorInfo], rows: Iterable[OperatorStatusRo
                 aten_name=info.aten_name if info else "",
                 supports_autograd=info.supports_autograd if info else None,
                 supports_out=info.supports_out if info else None,
+                in_inventory=info is not None,
             )
         )
     return tuple(found)
@@ -122,6 +165,7 @@ def _modules(declared: Iterable[ModuleInventory], rows: Iterable[ModuleStatusRow
                 dtypes=inventory[name].dtypes if name in inventory else (),
                 overall=by_dtype.get(None, _NOTHING),
                 by_dtype={dtype: standing for dtype, standing in by_dtype.items() if dtype is not None},
+                in_inventory=name in inventory,
             )
         )
     return tuple(found)

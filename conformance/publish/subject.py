@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from conformance.analysis.repeat import repeat_command
 from conformance.model.operator import OperatorStatus
 from conformance.publish.charts import Tally, stacked_bar
 from conformance.publish.dtypes import NO_DTYPE, in_dtype_order
-from conformance.publish.failures import clipped
 from conformance.publish.findings import OPERATOR, Findings, Standing, Subject
 from conformance.publish.marks import (
     NO_TEST,
@@ -20,23 +18,16 @@ from conformance.publish.marks import (
     outcome_rank,
     status_mark,
 )
-from conformance.publish.pages import (
-    Cell,
-    DtypeRow,
-    Fact,
-    Link,
-    MatrixRow,
-    ReasonRow,
-    SubjectPage,
-    TestRow,
-)
+from conformance.publish.pages import Cell, DtypeRow, Fact, Link, MatrixRow, ReasonRow, SubjectPage
+from conformance.publish.redaction import without_local_paths
 from conformance.publish.slugs import anchor
-from conformance.publish.wording import counted, duration, number
+from conformance.publish.tested import result_mark, shown_test, worst_first
+from conformance.publish.wording import counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from conformance.store import ResultRow, RunRow
+    from conformance.store import ResultRow
 
 
 def subject_page(
@@ -48,7 +39,7 @@ def subject_page(
     following: Subject | None,
 ) -> SubjectPage:
     """Return the page of one operator or module; ``results`` are the last attempts of its tests."""
-    rows = sorted(results, key=_worst_first)
+    rows = sorted(results, key=worst_first)
     outcomes = Counter(str(row.outcome) for row in rows)
     tallies = tuple(Tally(outcome_mark(code), outcomes[code]) for code in in_order(outcomes, OUTCOME_SUMMARY_ORDER))
     matrix_dtypes, matrix, legend = _matrix(rows)
@@ -58,7 +49,7 @@ def subject_page(
     return SubjectPage(
         noun=subject.noun,
         name=subject.name,
-        mark=status_mark(subject.overall.status),
+        mark=status_mark(subject.overall.status, subject.noun),
         verdict=verdict(findings, subject),
         facts=_facts(subject),
         tallies=tallies,
@@ -68,7 +59,7 @@ def subject_page(
         matrix_dtypes=matrix_dtypes,
         matrix=matrix,
         matrix_legend=legend,
-        tests=tuple(_test_row(row, findings.run) for row in rows),
+        tests=tuple(shown_test(row, findings.run) for row in rows),
         observed=sum(row.fallback_ops is not None for row in rows),
         overloads=tuple(sorted(inside)),
         outside=tuple(sorted(anywhere - inside)),
@@ -84,8 +75,10 @@ def verdict(findings: Findings, subject: Subject) -> str:
     device = f"the emulated {findings.run.device} device" if findings.run.emulated else findings.run.device
     standing = subject.overall
     lead = _lead(standing, device, observed=findings.fallback_observed)
+    if subject.undeclared:
+        lead = f"PyTorch declares no dtype of it for this device, so no test of it in a dtype exists. {lead}"
     if not standing.planned:
-        return f"{lead} No test of it was planned."
+        return lead if subject.undeclared else f"{lead} No test of it was planned."
     others = [
         f"{number(count)} {word}"
         for count, word in (
@@ -146,7 +139,7 @@ def _dtype_rows(subject: Subject) -> tuple[DtypeRow, ...]:
         rows.append(
             DtypeRow(
                 dtype=dtype,
-                mark=status_mark(standing.status if standing else OperatorStatus.UNTESTED.value),
+                mark=status_mark(standing.status if standing else OperatorStatus.UNTESTED.value, subject.noun),
                 declared=dtype in subject.dtypes,
                 passed=standing.passed if standing else 0,
                 planned=standing.planned if standing else 0,
@@ -176,51 +169,15 @@ def _matrix_cell(rows: Sequence[ResultRow], dtype: str) -> Cell:
     if not rows:
         return Cell(NO_TEST, f"{dtype}: no such test", count=0)
     worst = rows[0]
-    mark = _mark(worst)
+    mark = result_mark(worst)
     title = f"{dtype}: {mark.word}"
     if len(rows) > 1:
         title += f" (the worst of {len(rows)} tests)"
     return Cell(mark, title, href=f"#{anchor(worst.test_id)}", count=len(rows))
 
 
-def _mark(row: ResultRow) -> Mark:
-    return outcome_mark(row.outcome, fell_back=bool(row.fallback_ops))
-
-
-def _worst_first(row: ResultRow) -> tuple[int, str]:
-    return outcome_rank(_mark(row).code), row.test_id
-
-
-def _test_row(row: ResultRow, run: RunRow) -> TestRow:
-    inside = row.fallback_ops
-    anywhere = row.test_fallback_ops
-    return TestRow(
-        anchor=anchor(row.test_id),
-        test_id=row.test_id,
-        mark=_mark(row),
-        duration=duration(row.duration_s) if row.attempt else "",
-        samples=_samples(row),
-        failing_sample=row.failing_sample,
-        reason=row.reason,
-        message=clipped(row.message),
-        signature=row.signature if row.signature != row.message else "",
-        overloads=inside,
-        outside=None
-        if anywhere is None
-        else tuple(overload for overload in anywhere if overload not in (inside or ())),
-        attempt=row.attempt,
-        command=repeat_command(row.test_id, row.suite, run.device, command=run.command),
-    )
-
-
-def _samples(row: ResultRow) -> str:
-    if row.samples is None:
-        return ""
-    return f"{number(row.samples_passed or 0)} of {number(row.samples)}"
-
-
 def _reasons(rows: Sequence[ResultRow]) -> tuple[ReasonRow, ...]:
-    counts = Counter(row.reason for row in rows if row.reason)
+    counts = Counter(without_local_paths(row.reason) for row in rows if row.reason)
     return tuple(
         ReasonRow(reason, tests) for reason, tests in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     )

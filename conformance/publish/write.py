@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from conformance import resources
 from conformance.errors import InfrastructureError, UsageError
+from conformance.publish.names import breakable
 from conformance.publish.pages import HtmlPage, JsonFile, SiteFile
 from conformance.publish.wording import counted, number, share
 
@@ -44,7 +45,7 @@ def environment() -> Environment:
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    found.filters.update(number=number, share=share, counted=counted)
+    found.filters.update(number=number, share=share, counted=counted, breakable=breakable)
     return found
 
 

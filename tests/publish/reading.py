@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_VOID = frozenset({"meta", "link", "input", "br", "img", "hr", "rect"})
+_VOID = frozenset({"meta", "link", "input", "br", "img", "hr", "rect", "wbr"})
 
 
 @dataclass

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from conformance.model.outcome import Outcome
+from tests.publish.building import built, write_run
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -119,9 +122,9 @@ def test_the_slash_key_goes_to_the_search_of_each_page(tab: Page, sample_site: P
 
 def test_the_front_page_leads_to_the_operator(tab: Page, sample_site: Path) -> None:
     _open(tab, sample_site, "index.html")
-    tab.fill("#find-main", "addmm")
+    tab.fill("#find-main", "addm")
     tab.keyboard.press("Enter")
-    tab.wait_for_url("**/operators.html#q=addmm")
+    tab.wait_for_url("**/operators.html#q=addm")
     assert _names(tab) == ["addmm"]
     tab.focus("#q")
     tab.keyboard.press("Enter")
@@ -135,6 +138,138 @@ def test_the_search_of_an_operator_page_works_from_its_folder(tab: Page, sample_
     tab.keyboard.press("Enter")
     tab.wait_for_url("**/operators.html#q=*")
     assert len(_names(tab)) == 1
+
+
+@pytest.mark.parametrize(
+    ("sought", "found"),
+    [
+        ("addmm", "operators/addmm.html"),
+        ("torch.LINALG.svd", "operators/linalg.svd.html"),
+        ("F.conv2d", "operators/nn.functional.conv2d.html"),
+        ("torch.nn.functional.conv2d()", "operators/nn.functional.conv2d.html"),
+        ("nn.LSTM", "modules/nn.LSTM.html"),
+        ("torch.nn.lstm", "modules/nn.LSTM.html"),
+    ],
+)
+def test_an_exact_name_leads_to_its_page(tab: Page, sample_site: Path, sought: str, found: str) -> None:
+    _open(tab, sample_site, "index.html")
+    tab.fill("#find-main", sought)
+    tab.keyboard.press("Enter")
+    tab.wait_for_url(f"**/{found}")
+
+
+def test_a_search_points_to_what_the_other_table_has(tab: Page, sample_site: Path) -> None:
+    _open(tab, sample_site, "operators.html")
+    tab.fill("#q", "torch.nn.ls")
+    assert tab.locator(".nothing").is_visible()
+    assert tab.locator(".elsewhere").inner_text() == "But 1 module fits this search: nn.LSTM."
+    tab.fill("#q", "linear")
+    assert tab.locator(".elsewhere").inner_text() == "Also 1 module fits this search: nn.Linear."
+    tab.locator(".elsewhere a").first.click()
+    tab.wait_for_url("**/modules.html#q=linear")
+    assert _names(tab) == ["nn.Linear"]
+    assert "nn.functional.linear" in tab.locator(".elsewhere").inner_text()
+    tab.fill("#q", "")
+    assert tab.locator(".elsewhere").is_hidden()
+
+
+def test_an_aten_name_finds_its_operators_first(tab: Page, sample_site: Path) -> None:
+    _open(tab, sample_site, "operators.html#q=aten::add")
+    assert _names(tab)[:2] == ["add", "addmm"]
+    tab.fill("#q", "aten::linalg_svd.U")
+    assert _names(tab) == ["linalg.svd"]
+    tab.fill("#q", "aten::add.Tensor")
+    assert _names(tab) == ["add"]
+
+
+def test_a_command_can_be_copied_with_the_keyboard(tab: Page, sample_site: Path) -> None:
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    _open(tab, sample_site, "failures.html")
+    button = tab.locator(".copy").first
+    button.focus()
+    tab.keyboard.press("Enter")
+    tab.wait_for_function("document.querySelector('.copy').textContent === 'Copied'")
+    assert tab.locator("[role=status]").inner_text() == "The command is copied."
+    command = tab.locator(".command").first.text_content()
+    assert command is not None
+    assert tab.evaluate("navigator.clipboard.readText()") == command
+
+
+def test_without_a_clipboard_a_command_is_copied_by_its_selection(tab: Page, sample_site: Path) -> None:
+    _open(tab, sample_site, "failures.html")
+    tab.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    tab.locator(".copy").first.click()
+    tab.wait_for_function("document.querySelector('.copy').textContent !== 'Copy'")
+    assert tab.evaluate("getSelection().toString()") == tab.locator(".command").first.text_content()
+
+
+@pytest.fixture(scope="module")
+def wide_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a site whose operators declare as many dtypes as those of PyTorch."""
+    common = ["float32", "bfloat16", "float16", "float64", "int64", "int32", "int16", "int8", "uint8", "bool"]
+    common += ["complex64", "complex128"]
+    rare = ["complex32", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "uint16", "uint32"]
+    names = [f"nn.functional.some_operator_{number}" for number in range(60)]
+    folder = tmp_path_factory.mktemp("wide")
+    database = write_run(
+        folder / "db.sqlite",
+        dict.fromkeys(names, Outcome.PASSED),
+        declared={name: [*common, *(rare if name == names[0] else ())] for name in names},
+        fallback=names,
+    )
+    return built(database, folder / "site")
+
+
+def test_the_whole_table_is_seen_at_1280(tab: Page, wide_site: Path) -> None:
+    tab.set_viewport_size({"width": 1280, "height": 800})
+    _open(tab, wide_site, "operators.html")
+    place = "document.querySelector('.scroll-page')"
+    assert tab.evaluate(f"{place}.scrollWidth <= {place}.clientWidth")
+    assert tab.evaluate(f"getComputedStyle({place}).overflowY") == "visible"
+    last = tab.locator("thead th[data-key='fallback']").bounding_box()
+    assert last is not None
+    assert last["width"] > 200
+    assert last["x"] + last["width"] <= 1280
+    for head in tab.locator("thead th:visible").all():
+        assert head.evaluate("head => head.scrollWidth <= head.clientWidth"), head.inner_text()
+
+
+def test_rare_dtypes_are_shown_on_demand(tab: Page, wide_site: Path) -> None:
+    _open(tab, wide_site, "operators.html")
+    rare = tab.locator("thead th[data-key='uint16']")
+    assert rare.is_hidden()
+    wider = tab.locator(".wider")
+    assert wider.inner_text() == "7 more dtypes"
+    wider.click()
+    assert rare.is_visible()
+    assert wider.get_attribute("aria-pressed") == "true"
+    tab.reload()
+    assert rare.is_visible()
+    wider.click()
+    assert rare.is_hidden()
+    tab.select_option("#dtype", "uint16")
+    assert rare.is_visible()
+    wider.click()
+    assert rare.is_hidden()
+    assert tab.input_value("#dtype") == ""
+
+
+def test_rare_dtypes_are_there_without_javascript(browser: Browser, wide_site: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    _open(tab, wide_site, "operators.html")
+    assert tab.locator("thead th[data-key='uint16']").is_visible()
+    context.close()
+
+
+def test_tables_of_fallbacks_fit_the_page(tab: Page, wide_site: Path) -> None:
+    tab.set_viewport_size({"width": 1280, "height": 800})
+    _open(tab, wide_site, "index.html")
+    boxes = tab.locator("table.fell-back:visible")
+    assert boxes.count() == 2
+    for table in boxes.all():
+        assert table.evaluate("table => table.parentElement.scrollWidth <= table.parentElement.clientWidth")
+        assert table.evaluate("table => getComputedStyle(table.parentElement).maxHeight") == "none"
 
 
 def test_columns_sort_both_ways_and_keep_what_has_no_data_last(tab: Page, sample_site: Path) -> None:
@@ -210,9 +345,9 @@ def test_the_site_works_below_a_folder_of_a_web_server(tab: Page, sample_site: P
     with ThreadingHTTPServer(("127.0.0.1", 0), folder) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         tab.goto(f"http://127.0.0.1:{server.server_port}/{sample_site.name}/")
-        tab.fill("#find-main", "addmm")
+        tab.fill("#find-main", "addm")
         tab.keyboard.press("Enter")
-        tab.wait_for_url("**/site/operators.html#q=addmm")
+        tab.wait_for_url("**/site/operators.html#q=addm")
         tab.locator("table.subjects tbody a:visible").click()
         tab.wait_for_url("**/site/operators/addmm.html")
         assert tab.evaluate("getComputedStyle(document.querySelector('.emulated p')).textAlign") == "center"
@@ -221,19 +356,21 @@ def test_the_site_works_below_a_folder_of_a_web_server(tab: Page, sample_site: P
 
 
 @pytest.mark.parametrize("width", [360, 768, 1280])
-@pytest.mark.parametrize("name", ["index", "operators", "modules", "failures", "runs", "method", "operators/addmm"])
+@pytest.mark.parametrize(
+    "name", ["index", "operators", "modules", "failures", "runs", "method", "tests", "operators/addmm"]
+)
 def test_no_page_is_wider_than_its_window(tab: Page, sample_site: Path, name: str, width: int) -> None:
     tab.set_viewport_size({"width": width, "height": 800})
     _open(tab, sample_site, f"{name}.html")
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("width", [390, 1600])
+@pytest.mark.parametrize("width", [390, 1280, 1600])
 def test_the_head_of_the_table_stays_in_view(tab: Page, sample_site: Path, width: int) -> None:
     tab.set_viewport_size({"width": width, "height": 800})
     _open(tab, sample_site, "operators.html")
     scroll = "document.querySelector('.scroll-page').scrollIntoView(); document.querySelector('.scroll-page').scrollTop"
-    tab.evaluate(f"{scroll} = 1000; scrollBy(0, 500 * (innerWidth > 1536))")
+    tab.evaluate(f"{scroll} = 1000; scrollBy(0, 500 * (innerWidth > 1200))")
     head = tab.locator("thead th[data-key='name']").bounding_box()
     first_row = tab.locator("table.subjects tbody tr").first.bounding_box()
     assert head is not None
