@@ -74,7 +74,13 @@ def _shown(group: Group, first: _Origin, findings: Findings, listed: Collection[
         subjects=links[:_SUBJECTS_SHOWN],
         rest=links[_SUBJECTS_SHOWN:],
         example=Link(group.example, f"{href}#{anchor(group.example)}" if href else ""),
-        command=repeat_command(first.test_id, first.suite, findings.run.device, command=findings.run.command),
+        command=repeat_command(
+            first.test_id,
+            first.suite,
+            findings.run.device,
+            command=findings.run.command,
+            environment=findings.run.environment,
+        ),
     )
 
 

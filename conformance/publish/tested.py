@@ -70,7 +70,7 @@ def shown_test(row: ResultRow, run: RunRow) -> TestRow:
         if anywhere is None
         else tuple(overload for overload in anywhere if overload not in (inside or ())),
         attempt=row.attempt,
-        command=repeat_command(row.test_id, row.suite, run.device, command=run.command),
+        command=repeat_command(row.test_id, row.suite, run.device, command=run.command, environment=run.environment),
     )
 
 
