@@ -11,7 +11,7 @@ from conformance.analysis.signature import LENGTH_LIMIT, signature
 from conformance.publish.findings import MODULE, OPERATOR, Findings
 from conformance.publish.marks import outcome_mark
 from conformance.publish.pages import FailureGroup, FailuresPage, Link
-from conformance.publish.redaction import without_local_paths
+from conformance.publish.redaction import published_environment, without_local_paths
 from conformance.publish.slugs import anchor
 from conformance.publish.wording import number
 
@@ -79,7 +79,7 @@ def _shown(group: Group, first: _Origin, findings: Findings, listed: Collection[
             first.suite,
             findings.run.device,
             command=findings.run.command,
-            environment=findings.run.environment,
+            environment=published_environment(findings.run.environment),
         ),
     )
 

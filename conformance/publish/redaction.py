@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 STACK_SHOWN = 2000
 _COMPONENTS_KEPT = 2
@@ -63,3 +64,8 @@ def _last(lines: list[str]) -> str:
         return text
     kept = text[2 - STACK_SHOWN :]
     return "\u2026\n" + (kept.partition("\n")[2] or kept)
+
+
+def published_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return a run's variables with local paths reduced: a profile's own folder is nobody's business."""
+    return {name: without_local_paths(value) for name, value in environment.items()}

@@ -11,7 +11,7 @@ from conformance.publish.breakdowns import by_file
 from conformance.publish.failures import clipped
 from conformance.publish.marks import Mark, outcome_mark, outcome_rank
 from conformance.publish.pages import TestRow, TestsPage
-from conformance.publish.redaction import death_stack, without_local_paths
+from conformance.publish.redaction import death_stack, published_environment, without_local_paths
 from conformance.publish.slugs import anchor
 from conformance.publish.wording import duration, number
 
@@ -70,7 +70,9 @@ def shown_test(row: ResultRow, run: RunRow) -> TestRow:
         if anywhere is None
         else tuple(overload for overload in anywhere if overload not in (inside or ())),
         attempt=row.attempt,
-        command=repeat_command(row.test_id, row.suite, run.device, command=run.command, environment=run.environment),
+        command=repeat_command(
+            row.test_id, row.suite, run.device, command=run.command, environment=published_environment(run.environment)
+        ),
     )
 
 
