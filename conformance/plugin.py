@@ -115,7 +115,7 @@ def _load(adapter: DeviceAdapter, selection: Selection) -> None:
 
     check_torch()
     adapter.load()  # before torch.testing._internal, which takes the device's name when it is imported
-    from conformance.suites.parametrize import use_device
+    from conformance.suites.device_base import use_device
 
     ACTIVE.device = adapter.device
     ACTIVE.selection = selection

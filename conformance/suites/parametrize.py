@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch.testing._internal import common_device_type
 from torch.testing._internal.common_device_type import ANY_DTYPE_ORDER, instantiate_device_type_tests, ops
 from torch.testing._internal.common_modules import modules
 from torch.testing._internal.common_utils import TestCase
@@ -164,33 +163,6 @@ def selected_ops(op_list: Sequence[Any], template: str, applies: Callable[[Any],
     if not selection.has_template(template):
         return []
     return [op for op in op_list if selection.has_name(op.full_name, op.formatted_name) and applies(op)]
-
-
-def device_base(device: str) -> type[Any]:
-    """Return a base class for instantiated tests that never initialises the device.
-
-    PyTorch's own base for a PrivateUse1 device asks for the current device while tests are instantiated, which makes
-    some backends claim the hardware in the process that only collects.
-    """
-    if device == "cpu":
-        return common_device_type.CPUTestBase  # type: ignore[no-any-return,unused-ignore]
-    base = common_device_type.PrivateUse1TestBase
-
-    class DeviceTestBase(base):  # type: ignore[misc,valid-type,unused-ignore]
-        device_type = device
-        device_mod = getattr(torch, device, None)
-        primary_device = f"{device}:0"
-
-        @classmethod
-        def setUpClass(cls) -> None:
-            cls.device_type = device
-
-    return DeviceTestBase
-
-
-def use_device(device: str) -> None:
-    """Let every later instantiation in this process, also that of upstream files, be for ``device`` only."""
-    common_device_type.device_type_test_bases[:] = [device_base(device)]
 
 
 def instantiate(generic: type[TestCase], scope: dict[str, Any]) -> None:
