@@ -167,7 +167,7 @@ def test_tests_behind_a_hanging_one_do_not_wait_for_it(tmp_path: Path) -> None:
         "import time, pytest\n"
         "def note(word):\n    open('notes', 'a').write(word + '\\n')\n"
         "@pytest.fixture(scope='module')\ndef module_fixture():\n    yield\n    note('torn down')\n"
-        "def test_hang(module_fixture):\n    note('hang')\n    time.sleep(4)\n    note('woke up')\n" + quick
+        "def test_hang(module_fixture):\n    note('hang')\n    time.sleep(10)\n    note('woke up')\n" + quick
     )
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--conformance-db", "out.sqlite"]
     done = subprocess.run(
