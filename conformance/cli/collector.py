@@ -19,13 +19,6 @@ class Collector(Bridge):
         self.tests: list[PlannedTest] = []
         self.broken: list[str] = []
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_configure(self, config: pytest.Config) -> None:
-        """Silence pytest's own reporter."""
-        reporter = config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None:
-            config.pluginmanager.unregister(reporter)
-
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember a file that could not be collected, with the last line of the reason."""
         if report.failed:

@@ -6,8 +6,6 @@ import contextlib
 from pathlib import Path
 from typing import TextIO
 
-import pytest
-
 from conformance.engine.bridge import Bridge
 from conformance.model.identity import Identity
 from conformance.model.result import Result
@@ -24,13 +22,6 @@ class RunReporter(Bridge):
         self._database = database
         self._progress: Progress | None = None
         self.unexpected = False
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_configure(self, config: pytest.Config) -> None:
-        """Silence pytest's own reporter; its options stay."""
-        reporter = config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None:
-            config.pluginmanager.unregister(reporter)
 
     def planned(self, run_id: int, run: RunInfo, total: int) -> None:
         """Print what is about to run, and where."""

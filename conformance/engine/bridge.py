@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from conformance.errors import ConformanceError
 from conformance.model.identity import Identity
 from conformance.model.result import Result
@@ -19,6 +21,13 @@ class Bridge:
         self.error: ConformanceError | None = None
         self.run_id: int | None = None
         self.lost = 0
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Silence pytest's own reporter, since the command line speaks; its options stay."""
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            config.pluginmanager.unregister(reporter)
 
     def planned(self, run_id: int, run: RunInfo, total: int) -> None:  # noqa: ARG002 - for those who listen
         """Hear that the plan is stored and the first test is about to run."""

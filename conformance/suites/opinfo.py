@@ -102,14 +102,19 @@ class TestOperators(TestCase):
             yield counted
         counted.conclude()
 
+    def _samples(self, op: Any, dtype: torch.dtype, *, requires_grad: bool = False) -> Iterator[tuple[int, str, Any]]:
+        """Yield (seed, description, CPU sample)."""
+        for index, sample in sample_inputs(op, dtype, requires_grad=requires_grad):
+            # For autograd both sides are copies: some generators give views made without gradients, which get none.
+            mine = _carried(sample, "cpu") if requires_grad else sample
+            yield SEED + index, describe_sample(index, sample), mine
+
     def _pairs(
         self, op: Any, device: str, dtype: torch.dtype, *, requires_grad: bool = False
     ) -> Iterator[tuple[int, str, Any, Any]]:
         """Yield (seed, description, CPU sample, the same sample on the device)."""
-        for index, sample in sample_inputs(op, dtype, requires_grad=requires_grad):
-            # For autograd both sides are copies: some generators give views made without gradients, which get none.
-            mine = _carried(sample, "cpu") if requires_grad else sample
-            yield SEED + index, describe_sample(index, sample), mine, _carried(sample, device)
+        for seed, text, mine in self._samples(op, dtype, requires_grad=requires_grad):
+            yield seed, text, mine, _carried(mine, device)
 
     @_template("forward", choose=_every_dtype, upstream=[_COMPARE])
     def test_forward(self, device: str, dtype: torch.dtype, op: Any) -> None:
@@ -149,7 +154,7 @@ class TestOperators(TestCase):
         A sample is set aside where the CPU's own result for the changed sample is another, or an error.
         """
         with self._counted() as counted:
-            for seed, text, mine, _ in self._pairs(op, device, dtype):
+            for seed, text, mine in self._samples(op, dtype):
                 with counted.sample(text):
                     with account.reference():
                         changed = mine if change is None else change(mine)
