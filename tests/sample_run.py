@@ -278,7 +278,7 @@ def _local_results(identity: Identity, duration_s: float, worker: str) -> Iterat
             identity.test_id, Outcome.CRASHED, duration_s, message="Aborted (signal 6)", signature="Aborted"
         )
         yield broken
-        yield Result(identity.test_id, Outcome.PASSED, duration_s, attempt=2, worker=worker)
+        yield Result(identity.test_id, Outcome.FLAKY, duration_s, attempt=2, worker=worker)
         return
     names = {f"test_{outcome}": outcome for outcome in Outcome}
     outcome = names.get(identity.name, Outcome.PASSED)

@@ -28,7 +28,7 @@ class OperatorStatus(str, Enum):
 
 _DEFINITIONS = {
     OperatorStatus.NATIVE: "At least one test passed, none failed, and no test saw the operator fall back to the CPU.",
-    OperatorStatus.PARTIAL: "Some tests passed and some failed.",
+    OperatorStatus.PARTIAL: "Some tests passed and some failed, or a test passed only after an attempt that failed.",
     OperatorStatus.FALLBACK: "At least one test passed and none failed; in one or more the operator ran on the CPU.",
     OperatorStatus.FAILING: "Tests failed and none passed.",
     OperatorStatus.CRASHING: "At least one test crashed, exceeded its time limit or ran out of memory.",

@@ -17,6 +17,7 @@ class Outcome(str, Enum):
     CRASHED = "crashed"
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"
+    FLAKY = "flaky"
     NOT_RUN = "not_run"
 
     def __str__(self) -> str:
@@ -59,5 +60,6 @@ _DEFINITIONS = {
     Outcome.CRASHED: "The process that ran the test died: a signal, or an exit in the middle of the test.",
     Outcome.TIMED_OUT: "The test exceeded its time limit and its process was killed.",
     Outcome.OUT_OF_MEMORY: "The operating system killed the process for the memory it used.",
+    Outcome.FLAKY: "The test passed only at a further attempt, after one that failed, crashed or exceeded its time limit.",
     Outcome.NOT_RUN: "The test was planned, but nothing came back for it: a lost test.",
 }

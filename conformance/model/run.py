@@ -26,7 +26,9 @@ class RunInfo:
     ``key`` is a UUID in hexadecimal, unique across machines. ``created_at`` is UTC in ISO 8601 with a trailing ``Z``.
     ``emulated`` is True when a stand-in ran in place of the device. ``selection`` says which part of the suites was
     asked for, in the words of the command line (``--ops add``); it is empty when all of them were. ``environment``
-    holds the effective values of the variables that matter.
+    holds the effective values of the variables that matter. ``launch`` is what the shards of one launch have in common,
+    such as the number of a CI run; it is empty when nothing says so. ``retries`` is how many further attempts a test
+    has after a failure.
     """
 
     key: str
@@ -47,3 +49,20 @@ class RunInfo:
     probe: str = ""
     seed: int = 0
     environment: Mapping[str, str] = field(default_factory=dict)
+    launch: str = ""
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanScope:
+    """What part of the collected tests a run undertakes.
+
+    ``digest`` is of all ``collected`` test ids. ``shard`` of ``shards`` says which part; both are None for all of it.
+    ``split`` says how the parts were cut: ``count``, or the digest of the durations they were cut by.
+    """
+
+    digest: str
+    collected: int
+    shard: int | None = None
+    shards: int | None = None
+    split: str = ""

@@ -94,5 +94,6 @@ def _standing(standing: Standing) -> dict[str, Json]:
         "xfailed": standing.xfailed,
         "crashed": standing.crashed,
         "not_run": standing.not_run,
+        "flaky": standing.flaky,
         "fallback": standing.fallback,
     }

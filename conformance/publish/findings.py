@@ -27,6 +27,7 @@ class Standing:
     xfailed: int
     crashed: int
     not_run: int
+    flaky: int
     fallback: int
     overloads: tuple[str, ...]
 

@@ -45,6 +45,7 @@ _OUTCOME_LOOK = {
     Outcome.ERROR: ("E", "failing"),
     Outcome.FAILED: ("X", "failing"),
     Outcome.NOT_RUN: ("?", "untested"),
+    Outcome.FLAKY: ("fl", "partial"),
     Outcome.XPASSED: ("xp", "partial"),
     Outcome.PASSED: ("\u2713", "native"),
     Outcome.XFAILED: ("xf", "skipped"),
@@ -60,6 +61,7 @@ OUTCOME_SUMMARY_ORDER: tuple[str, ...] = tuple(
     for outcome in (
         Outcome.PASSED,
         Outcome.XPASSED,
+        Outcome.FLAKY,
         Outcome.FAILED,
         Outcome.ERROR,
         Outcome.CRASHED,

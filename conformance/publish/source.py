@@ -50,6 +50,7 @@ _NOTHING = Standing(
     xfailed=0,
     crashed=0,
     not_run=0,
+    flaky=0,
     fallback=0,
     overloads=(),
 )
@@ -185,6 +186,7 @@ def _standings(
             xfailed=row.xfailed,
             crashed=row.crashed,
             not_run=row.not_run,
+            flaky=row.flaky,
             fallback=row.fallback,
             overloads=tuple(row.fallback_ops),
         )

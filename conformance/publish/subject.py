@@ -84,6 +84,7 @@ def verdict(findings: Findings, subject: Subject) -> str:
         for count, word in (
             (standing.failed, "failed"),
             (standing.crashed, "crashed, timed out or ran out of memory"),
+            (standing.flaky, "passed only at a further attempt"),
             (standing.skipped, "skipped"),
             (standing.xfailed, "failed as PyTorch expects"),
             (standing.not_run, "without a result"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.store.connection import Database
+from conformance.store.plan import plan_digest
 from conformance.store.queries import (
     counts_by,
     fallback_operators,
@@ -14,6 +15,7 @@ from conformance.store.queries import (
     results,
     runs,
 )
+from conformance.store.resuming import LastAttempt
 from conformance.store.rows import (
     CountRow,
     FallbackRow,
@@ -28,6 +30,7 @@ __all__ = [
     "CountRow",
     "Database",
     "FallbackRow",
+    "LastAttempt",
     "ModuleStatusRow",
     "OperatorStatusRow",
     "ResultRow",
@@ -39,6 +42,7 @@ __all__ = [
     "modules",
     "operator_statuses",
     "operators",
+    "plan_digest",
     "resolve_run",
     "results",
     "runs",

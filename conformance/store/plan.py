@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from conformance.errors import ConformanceError
 from conformance.store.text import spelling, storable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator
+    from collections.abc import Collection, Generator, Iterable
 
     from conformance.model.identity import Identity, PlannedTest
     from conformance.store.connection import Database
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
 _CHUNK = 5_000
 
 _Description = tuple[str, int, int, int, "int | None", "int | None", "int | None"]
+
+
+def plan_digest(test_ids: Iterable[str]) -> str:
+    """Return what two plans of the same tests have in common, whatever their order: 32 hexadecimal digits."""
+    found = hashlib.blake2b(digest_size=16)
+    for test_id in sorted(map(storable, test_ids)):
+        found.update(test_id.encode("utf-8") + b"\0")
+    return found.hexdigest()
 
 
 def write_plan(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _RUN_COLUMNS = (
     "run_id, key, created_at, suites, device, device_name, emulated, torch_version, backend, backend_version,"
     " harness_version, python_version, host, operating_system, command, selection, probe, seed, state, started_at,"
-    " finished_at, planned, environment"
+    " finished_at, planned, plan_digest, collected, shard, shards, split, launch, retries, resumed, owner, environment"
 )
 
 _OUTCOMES = {outcome.value: outcome for outcome in Outcome}
@@ -168,7 +168,8 @@ def operator_statuses(db: Database, run_id: int) -> list[OperatorStatusRow]:
             *(op, dtype, groups.get(op, ""), OperatorStatus(status), *counts, overloads.get((op, dtype), ()))
         )
         for op, dtype, status, *counts in db.query(
-            """SELECT op, dtype, status, planned, passed, failed, skipped, xfailed, crashed, not_run, fallback
+            """SELECT op, dtype, status, planned, passed, failed, skipped, xfailed, crashed, not_run, flaky,
+                fallback
             FROM operator_status WHERE run_id = ? ORDER BY op, dtype""",
             (run_id,),
         )
@@ -181,7 +182,8 @@ def module_statuses(db: Database, run_id: int) -> list[ModuleStatusRow]:
     return [
         ModuleStatusRow(*(module, dtype, OperatorStatus(status), *counts, overloads.get((module, dtype), ())))
         for module, dtype, status, *counts in db.query(
-            """SELECT module, dtype, status, planned, passed, failed, skipped, xfailed, crashed, not_run, fallback
+            """SELECT module, dtype, status, planned, passed, failed, skipped, xfailed, crashed, not_run, flaky,
+                fallback
             FROM module_status WHERE run_id = ? ORDER BY module, dtype""",
             (run_id,),
         )

@@ -18,7 +18,8 @@ class RunRow:
     """One run: its number in this database, everything of RunInfo, how far it got and what it counted.
 
     ``counts`` has every outcome as a key and sums to ``planned``: a planned test without a result counts as not run.
-    ``started_at`` and ``finished_at`` are UTC in ISO 8601, None before it happened.
+    ``started_at`` and ``finished_at`` are UTC in ISO 8601, None before it happened. ``plan_digest`` is of the
+    ``collected`` test ids, of which the run planned those of ``shard`` (all where it is None).
     """
 
     id: int
@@ -43,6 +44,15 @@ class RunRow:
     started_at: str | None
     finished_at: str | None
     planned: int
+    plan_digest: str = ""
+    collected: int = 0
+    shard: int | None = None
+    shards: int | None = None
+    split: str = ""
+    launch: str = ""
+    retries: int = 0
+    resumed: int = 0
+    owner: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[Outcome, int] = field(default_factory=dict)
 
@@ -100,9 +110,9 @@ class OperatorStatusRow:
 
     ``group`` is "" for an operator that has tests but is not in the run's inventory. Counts are in tests (last
     attempts): ``passed`` includes passes that PyTorch's own mark did not expect, ``failed`` errors in setup and
-    teardown, ``crashed`` tests that timed out or ran out of memory; the six counts from ``passed`` to ``not_run`` sum
-    to ``planned``. ``fallback`` counts the tests, of any outcome, in which the operator ran on the CPU, and
-    ``fallback_ops`` names the overloads that did.
+    teardown, ``crashed`` tests that timed out or ran out of memory; ``flaky`` are those that passed only after an
+    attempt that failed. The seven counts from ``passed`` to ``flaky`` sum to ``planned``. ``fallback`` counts the
+    tests, of any outcome, in which the operator ran on the CPU, and ``fallback_ops`` names the overloads that did.
     """
 
     op: str
@@ -116,6 +126,7 @@ class OperatorStatusRow:
     xfailed: int
     crashed: int
     not_run: int
+    flaky: int
     fallback: int
     fallback_ops: tuple[str, ...]
 
@@ -134,6 +145,7 @@ class ModuleStatusRow:
     xfailed: int
     crashed: int
     not_run: int
+    flaky: int
     fallback: int
     fallback_ops: tuple[str, ...]
 

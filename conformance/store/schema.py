@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x74636E66
 
 # The number of migrations in conformance.store.migrations; each sets PRAGMA user_version to its own number.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def _values(enum: type[Enum]) -> str:
@@ -126,8 +126,31 @@ TABLES = (
     seed INTEGER NOT NULL,
     environment TEXT NOT NULL CHECK (json_valid(environment)),  -- JSON object
     inventory_id INTEGER REFERENCES inventory(id),
-    planned INTEGER NOT NULL DEFAULT 0          -- rows of this run in plan
+    planned INTEGER NOT NULL DEFAULT 0,         -- rows of this run in plan
+    plan_digest TEXT NOT NULL DEFAULT '',       -- of all test ids that were collected, before any shard was cut out
+    collected INTEGER NOT NULL DEFAULT 0,       -- how many those were
+    shard INTEGER,                              -- the part of the plan that this run undertook, from 1; NULL: all of it
+    shards INTEGER,                             -- into how many parts the plan was cut
+    split TEXT NOT NULL DEFAULT '',             -- how: 'count', or the digest of the durations it was cut by
+    launch TEXT NOT NULL DEFAULT '',            -- what the shards of one launch share, such as a CI run's number
+    retries INTEGER NOT NULL DEFAULT 0,         -- further attempts allowed after a failure, crash or time-out
+    resumed INTEGER NOT NULL DEFAULT 0,         -- how often the run was taken up again
+    owner TEXT NOT NULL DEFAULT '',             -- the process that writes it: its id and its start in clock ticks
+    CHECK ((shard IS NULL) = (shards IS NULL) AND (shard IS NULL OR shard BETWEEN 1 AND shards))
 ) STRICT""",
+    f"""CREATE TABLE run_shard (
+    -- The shards that a run was merged from.
+    run_id INTEGER NOT NULL REFERENCES run(run_id),
+    shard INTEGER NOT NULL,
+    key TEXT NOT NULL,                          -- the key of the shard's own run
+    state TEXT NOT NULL CHECK (state IN ({_values(RunState)})),
+    host TEXT NOT NULL,
+    command TEXT NOT NULL,
+    started_at TEXT,
+    finished_at TEXT,
+    planned INTEGER NOT NULL,
+    PRIMARY KEY (run_id, shard)
+) STRICT, WITHOUT ROWID""",
     f"""CREATE TABLE run_outcome (
     -- How many tests of a run have an outcome (last attempts); kept up to date with result.
     run_id INTEGER NOT NULL REFERENCES run(run_id),
@@ -245,8 +268,8 @@ TEST_RESULTS = f"""SELECT plan.run_id, test.test_id, {NODE_ID} AS node_id,
 _STATUS = f"""CASE
         WHEN planned - not_run = 0 THEN '{OperatorStatus.UNTESTED}'
         WHEN crashed > 0 THEN '{OperatorStatus.CRASHING}'
-        WHEN failed > 0 AND passed = 0 THEN '{OperatorStatus.FAILING}'
-        WHEN failed > 0 THEN '{OperatorStatus.PARTIAL}'
+        WHEN failed > 0 AND passed = 0 AND flaky = 0 THEN '{OperatorStatus.FAILING}'
+        WHEN failed > 0 OR flaky > 0 THEN '{OperatorStatus.PARTIAL}'
         WHEN passed > 0 AND fallback > 0 THEN '{OperatorStatus.FALLBACK}'
         WHEN passed > 0 THEN '{OperatorStatus.NATIVE}'
         ELSE '{OperatorStatus.SKIPPED}'
@@ -263,6 +286,7 @@ def _observed(subject: str, dtype: str) -> str:
         count(*) FILTER (WHERE result.outcome = 'xfailed') AS xfailed,
         count(*) FILTER (WHERE result.outcome IN ('crashed', 'timed_out', 'out_of_memory')) AS crashed,
         count(*) FILTER (WHERE result.outcome IS NULL OR result.outcome = 'not_run') AS not_run,
+        count(*) FILTER (WHERE result.outcome = 'flaky') AS flaky,
         count(*) FILTER (WHERE {FELL_BACK}) AS fallback
     FROM plan
     JOIN test ON test.id = plan.test_ref
@@ -276,7 +300,7 @@ def _untested(subject: str, dtype: str) -> str:
     inventory = f"inventory_{'operator' if subject == 'op' else 'module'}{'' if dtype == 'NULL' else '_dtype'}"
     # CROSS JOIN keeps SQLite from reading the whole plan for each of them.
     same_dtype = "" if dtype == "NULL" else " AND test.dtype_id = declared.dtype_id"
-    return f"""SELECT run.run_id, declared.{subject}_id, {dtype}, 0, 0, 0, 0, 0, 0, 0, 0
+    return f"""SELECT run.run_id, declared.{subject}_id, {dtype}, 0, 0, 0, 0, 0, 0, 0, 0, 0
     FROM run JOIN {inventory} AS declared ON declared.inventory_id = run.inventory_id
     WHERE NOT EXISTS (
         SELECT 1 FROM test CROSS JOIN plan ON plan.run_id = run.run_id AND plan.test_ref = test.id
@@ -297,7 +321,7 @@ def _status_view(view: str, subject: str, comment: str) -> str:
     return f"""CREATE VIEW {view} AS
     -- {comment}
     SELECT run_id, subject.name AS {subject}, dtype.name AS dtype, {_STATUS} AS status,
-        planned, passed, failed, skipped, xfailed, crashed, not_run, fallback
+        planned, passed, failed, skipped, xfailed, crashed, not_run, flaky, fallback
     FROM (
     {union}
     ) AS counted
@@ -309,6 +333,16 @@ VIEWS = (
     f"""CREATE VIEW test_results AS
     -- One row for each planned test of each run, with its last attempt.
     {TEST_RESULTS}""",
+    """CREATE VIEW test_attempts AS
+    -- One row for each attempt at each test of each run, earlier attempts too.
+    SELECT result.run_id, test.test_id, result.attempt, result.outcome, result.duration_us / 1e6 AS duration_s,
+        coalesce(message.text, '') AS message, coalesce(worker.name, '') AS worker,
+        coalesce(details.text, '') AS details
+    FROM result
+    JOIN test ON test.id = result.test_ref
+    LEFT JOIN text AS message ON message.id = result.message_id
+    LEFT JOIN text AS details ON details.id = result.details_id
+    LEFT JOIN name AS worker ON worker.id = result.worker_id""",
     _status_view(
         "operator_status",
         "op",

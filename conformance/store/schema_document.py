@@ -6,6 +6,7 @@ import sqlite3
 import sys
 from typing import TYPE_CHECKING
 
+from conformance.model.outcome import Outcome
 from conformance.store.migrations import migrate
 from conformance.store.schema import APPLICATION_ID, SCHEMA_VERSION
 from conformance.store.text import DETAILS_LIMIT, MESSAGE_LIMIT
@@ -18,10 +19,10 @@ _INTRODUCTION = f"""# The database
 One SQLite file holds any number of runs. `sqlite3`, `sqlite-utils` and Datasette open it as it is. This page is printed
 by `python -m conformance.store.schema_document`, and a test proves that it says what the code does.
 
-The three views `test_results`, `operator_status` and `module_status` are a contract: columns may be added, none is
-renamed or removed. The tables below them may change; a file of an older harness is brought up to date when it is next
-written to. `PRAGMA user_version` is the schema's number, {SCHEMA_VERSION} here, `PRAGMA application_id` is
-{APPLICATION_ID:#x}, and `_sqlite_migrations` says which steps were applied when.
+The four views `test_results`, `test_attempts`, `operator_status` and `module_status` are a contract: columns may be
+added, none is renamed or removed. The tables below them may change; a file of an older harness is brought up to date
+when it is next written to. `PRAGMA user_version` is the schema's number, {SCHEMA_VERSION} here,
+`PRAGMA application_id` is {APPLICATION_ID:#x}, and `_sqlite_migrations` says which steps were applied when.
 
 The file is in WAL mode while it is written: results are committed at least every half second, and a process that is
 killed loses no more than the results it had not committed. Copy a database that is in use with
@@ -56,13 +57,14 @@ WHERE run_id = 1 AND one.dtype = 'float32' AND one.status = 'native'
 
 _COUNTS = {
     "status": "native, partial, fallback, failing, crashing, skipped or untested; see the glossary",
-    "planned": "tests planned; the six counts that follow sum to it",
+    "planned": "tests planned; the seven counts from passed to flaky sum to it",
     "passed": "tests that passed, expected or not",
     "failed": "tests that failed, in the test itself or in setup or teardown",
     "skipped": "tests that asked not to be run",
     "xfailed": "tests that failed as PyTorch's own mark says they should",
     "crashed": "tests whose process crashed, exceeded the time limit or ran out of memory",
     "not_run": "tests for which nothing came back",
+    "flaky": "tests that passed only at a further attempt, after one that failed",
     "fallback": "tests in which the operator or module under test ran on the CPU, whatever their outcome",
 }
 
@@ -81,7 +83,7 @@ _VIEW_COLUMNS = {
         "op": "the operator under test, by its full name; NULL where the test has none",
         "module": "the module under test, by its full name; NULL where the test has none",
         "dtype": "torch's name without `torch.`; NULL where the test has none",
-        "outcome": "passed, failed, error, skipped, xfailed, xpassed, crashed, timed_out, out_of_memory or not_run",
+        "outcome": ", ".join(outcome.value for outcome in Outcome),
         "fallback_ops": "overloads that ran on the CPU inside the window, joined by commas; '' none, NULL not observed",
         "test_fallback_ops": "the same anywhere in the test",
         "samples": "sample inputs that ran; NULL for tests that do not count them",
@@ -96,6 +98,16 @@ _VIEW_COLUMNS = {
             "the number of the last attempt, from 1; 0 while nothing has come back. The end of a run, interrupted or "
             "not, makes not_run the attempt 1 of each test without a result: 0 stays where a run goes on or was killed"
         ),
+        "worker": "the worker that ran it",
+        "details": "the traceback, or the stack of the process that died",
+    },
+    "test_attempts": {
+        "run_id": "the run's number",
+        "test_id": "the test's device-neutral id",
+        "attempt": "the number of the attempt, from 1",
+        "outcome": "how this attempt ended; the last of several that passes is flaky",
+        "duration_s": "setup, call and teardown, in seconds",
+        "message": "the line that says what went wrong",
         "worker": "the worker that ran it",
         "details": "the traceback, or the stack of the process that died",
     },

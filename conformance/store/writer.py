@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from conformance.errors import ConformanceError, InfrastructureError, UsageError
 from conformance.model.outcome import Outcome
-from conformance.model.run import RunState
+from conformance.model.run import PlanScope, RunState
 from conformance.store.interning import Interning
 from conformance.store.inventory import write_inventory
-from conformance.store.plan import write_plan
+from conformance.store.plan import plan_digest, write_plan
+from conformance.store.resuming import LastAttempt, take_up, this_process
 from conformance.store.text import DETAILS_LIMIT, MESSAGE_LIMIT, capped, storable
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 
 _INSERT_RUN = """INSERT INTO run (
     key, created_at, state, suites, device, device_name, emulated, torch_version, backend, backend_version,
-    harness_version, python_version, host, operating_system, command, selection, probe, seed, environment
-) VALUES (?, ?, 'planned', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    harness_version, python_version, host, operating_system, command, selection, probe, seed, environment, launch,
+    retries, owner
+) VALUES (?, ?, 'planned', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 # An interrupt between a commit and its bookkeeping makes the next flush write the same rows again.
 _INSERT_RESULT = """INSERT INTO result (
@@ -120,6 +122,9 @@ class RunWriter:
                         {storable(key): storable(value) for key, value in sorted(run.environment.items())},
                         ensure_ascii=False,
                     ),
+                    storable(run.launch),
+                    run.retries,
+                    this_process(),
                 ),
             ).lastrowid
         self._run_id = run_id
@@ -130,15 +135,50 @@ class RunWriter:
         with self._transaction() as connection:
             write_inventory(connection, self._interning, self.run_id, operators, modules)
 
-    def write_plan(self, tests: Iterable[PlannedTest]) -> int:
+    def write_plan(self, tests: Iterable[PlannedTest], scope: PlanScope | None = None) -> int:
         """Write the tests the run undertakes to report on; return how many.
 
-        Raises ConformanceError (``duplicate-test-id``), and writes no plan then.
+        ``scope`` says which part of the collected tests that is; without it, it is all of them. Raises ConformanceError
+        (``duplicate-test-id``), and writes no plan then.
         """
         tests = list(tests)
+        if scope is None:
+            test_ids = [*self._tests, *(test.identity.test_id for test in tests)]
+            scope = PlanScope(digest=plan_digest(test_ids), collected=len(test_ids))
+        # First, so that a run that is killed while it writes its plan can be told from others.
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE run SET plan_digest = ?, collected = ?, shard = ?, shards = ?, split = ? WHERE run_id = ?",
+                (scope.digest, scope.collected, scope.shard, scope.shards, scope.split, self.run_id),
+            )
         refs = write_plan(self._database, self._interning, self.run_id, tests, self._tests.keys())
         self._tests.update(refs)
         return len(refs)
+
+    def resume(self, run_id: int) -> dict[str, LastAttempt]:
+        """Take up a run that has not finished; return what is known of each planned test, by its test id.
+
+        The rows that an interruption filled with ``not_run`` go: these tests are still to be run. Raises UsageError
+        (``run-in-use``) when the process that writes the run is still there.
+        """
+        if self._run_id is not None:
+            raise ConformanceError("run-begun", f"this writer has begun run {self._run_id} already; make another one")
+        with self._transaction() as connection:
+            known, refs = take_up(self._database, run_id)
+            connection.execute("UPDATE run SET owner = ? WHERE run_id = ?", (this_process(), run_id))
+        self._run_id = run_id
+        self._tests = refs
+        self._earlier = set()
+        for test_id, attempts in known.items():
+            ref = refs[test_id]
+            for attempt, outcome in attempts.outcomes:
+                if ref in self._last:
+                    self._counts[self._last[ref][1]] -= 1
+                    self._earlier.add((ref, self._last[ref][0]))
+                self._last[ref] = (attempt, outcome)
+                self._counts[outcome] += 1
+        self._changed = set(Outcome)
+        return known
 
     def start(self, *, started_at: str | None = None) -> None:
         """Set the state ``running``; ``started_at`` is UTC in ISO 8601, now when None."""

@@ -78,10 +78,11 @@ def test_the_view_agrees_over_all_combinations(tmp_path: Path) -> None:
             xfailed=row.xfailed,
             crashed=row.crashed,
             not_run=row.not_run,
+            flaky=row.flaky,
             fallback=row.fallback,
         )
         assert row.status is expected, row
-        assert row.planned == row.passed + row.failed + row.skipped + row.xfailed + row.crashed + row.not_run
+        assert row.planned == row.passed + row.failed + row.skipped + row.xfailed + row.crashed + row.not_run + row.flaky
         seen.add(row.status)
     assert seen == set(OperatorStatus)
     for operator in operators:

@@ -300,7 +300,7 @@ def test_the_method_defines_every_word(sample_site: Path) -> None:
     for code in (*OperatorStatus, *Outcome):
         assert code.definition in text
     assert "seen by observer" in text
-    assert "531" in text
+    assert "532" in text
 
 
 def test_the_files_for_programs_agree_with_the_store(sample_database: Path, sample_site: Path) -> None:

@@ -16,6 +16,7 @@ def _standing(status: str, planned: int) -> Standing:
         xfailed=0,
         crashed=0,
         not_run=0,
+        flaky=0,
         fallback=0,
         overloads=(),
     )

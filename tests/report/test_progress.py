@@ -156,14 +156,14 @@ class TestOnATerminal(TestCase):
         self.assertExpectedInline(
             "\n".join(shown),
             """\
-30/90,000 (0 %), 3 passed, 3 failed, 3 error, 3 crashed, 3 timed out, 3 out of memory, 3 not run, 1 d 00 h left
-30/90,000 (0 %), 3 failed, 3 error, 3 crashed, 3 timed out, 3 out of memory, 3 not run
-30/90,000 (0 %), 3 error, 3 crashed, 3 timed out, 3 out of memory, 3 not run
-30/90,000 (0 %), 3 timed out, 3 out of memory, 3 not run
-30/90,000 (0 %), 3 not run
-30/90,000 (0 %), 3 not run
-30/90,000 (0 %)
-30/90,...
+33/90,000 (0 %), 3 passed, 3 failed, 3 error, 3 crashed, 3 timed out, 3 out of memory, 3 not run, 1 d 00 h left
+33/90,000 (0 %), 3 failed, 3 error, 3 crashed, 3 timed out, 3 out of memory, 3 not run
+33/90,000 (0 %), 3 error, 3 crashed, 3 timed out, 3 out of memory, 3 not run
+33/90,000 (0 %), 3 timed out, 3 out of memory, 3 not run
+33/90,000 (0 %), 3 not run
+33/90,000 (0 %), 3 not run
+33/90,000 (0 %)
+33/90,...
 .
 .""",
         )

@@ -35,7 +35,7 @@ class TestText(TestCase):
             """\
 Run 1 (933305f9) on neuron: complete
 EMULATED: a stand-in ran in place of the device; these results say nothing about the hardware.
-INCOMPLETE: the run is complete; 4 of 144 planned tests have no result.
+INCOMPLETE: the run is complete; 4 of 145 planned tests have no result.
   suites    opinfo, modules, local
   device    emulated neuron (neuron)
   torch     2.13.0
@@ -49,8 +49,8 @@ INCOMPLETE: the run is complete; 4 of 144 planned tests have no result.
 Outcomes
   outcome        tests   share
   ----------------------------
-  passed            97  67.4 %
-  failed            19  13.2 %
+  passed            96  66.2 %
+  failed            19  13.1 %
   error              1   0.7 %
   skipped           12   8.3 %
   xfailed            4   2.8 %
@@ -58,8 +58,9 @@ Outcomes
   crashed            2   1.4 %
   timed out          2   1.4 %
   out of memory      2   1.4 %
+  flaky              2   1.4 %
   not run            4   2.8 %
-  planned          144   100 %
+  planned          145   100 %
   In 25 tests the operator under test fell back to the CPU.
 
 Operators by status, of 13 operators in the inventory
@@ -85,21 +86,23 @@ Modules by status, of 7 modules in the inventory
   untested        1  14.3 %
 
 Templates
-                                                                            timed out of not fell
-  template      planned passed failed error skipped xfailed xpassed crashed   out memory run back
-  -----------------------------------------------------------------------------------------------
-  test_out           36     26      6     0       2       1       0       0     0      1   0    7
-  test_backward      36     21      3     0       7       1       0       0     1      0   3    7
-  test_forward       36     29      3     0       2       1       0       1     0      0   0    7
-  (14 more)          36     21      7     1       1       1       1       1     1      1   1    4
+                                                                         timed out of       not fell
+  template   planned passed failed error skipped xfailed xpassed crashed   out memory flaky run back
+  --------------------------------------------------------------------------------------------------
+  test_out        36     26      6     0       2       1       0       0     0      1     0   0    7
+  test_backward
+                  36     21      3     0       7       1       0       0     1      0     0   3    7
+  test_forward
+                  36     29      3     0       2       1       0       1     0      0     0   0    7
+  (15 more)       37     20      7     1       1       1       1       1     1      1     2   1    4
 
 Operator groups
-                                                                        timed out of not fell
-  group     planned passed failed error skipped xfailed xpassed crashed   out memory run back
-  -------------------------------------------------------------------------------------------
-  pointwise      99     68     12     0      10       3       0       1     1      1   3   21
-  (none)         36     21      7     1       1       1       1       1     1      1   1    4
-  other           9      8      0     0       1       0       0       0     0      0   0    0
+                                                                        timed out of       not fell
+  group     planned passed failed error skipped xfailed xpassed crashed   out memory flaky run back
+  -------------------------------------------------------------------------------------------------
+  pointwise      99     68     12     0      10       3       0       1     1      1     0   3   21
+  (none)         37     20      7     1       1       1       1       1     1      1     2   1    4
+  other           9      8      0     0       1       0       0       0     0      0     0   0    0
 
 Overloads that fell back to the CPU in the operator under test
   overload                 tests  operators
@@ -144,7 +147,7 @@ Lost: 4 planned tests came back without a result (not run)
             """\
 Run 3 (545b9749) on neuron: interrupted
 EMULATED: a stand-in ran in place of the device; these results say nothing about the hardware.
-INCOMPLETE: the run is interrupted; 49 of 144 planned tests have no result.
+INCOMPLETE: the run is interrupted; 50 of 145 planned tests have no result.
 SELECTION: only a part of the suites was asked for: --ops '*'
   suites    opinfo, modules, local
   device    emulated neuron (neuron)""",

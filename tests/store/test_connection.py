@@ -162,27 +162,58 @@ def test_a_newer_database_is_refused(opening: Callable[[Path], Database], tmp_pa
     assert "999" in str(error)
 
 
-def test_an_older_database_is_migrated_only_for_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from conformance.store import migrations
+def of_the_first_schema(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Write a database as schema 1 had it, with rows in the tables that have changed since; return all its rows."""
+    old = sqlite3.connect(path)
+    old.executescript((Path(__file__).parent / "schema_1.sql").read_text(encoding="utf-8"))
+    tables = [name for (name,) in old.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    rows = {name: sorted(old.execute(f"SELECT * FROM {name}"), key=repr) for name in tables}
+    old.close()
+    return rows
 
-    path = build_sample(tmp_path / "a.sqlite", operators=1)
-    following = sqlite_utils.Migrations("conformance")
-    following()(migrations.m001_first_schema)
 
-    @following()
-    def m002_more(db: sqlite_utils.Database) -> None:
-        db.conn.execute("ALTER TABLE run ADD COLUMN more TEXT")
-        db.conn.execute("PRAGMA user_version = 2")
-
-    monkeypatch.setattr(migrations, "MIGRATIONS", following)
-    monkeypatch.setattr(connection, "SCHEMA_VERSION", 2)
+def test_an_older_database_is_migrated_only_for_writing(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    of_the_first_schema(path)
     before = path.read_bytes()
     assert refused(Database.open_existing, path).slug == "database-old"
     assert path.read_bytes() == before
-    with Database.create_or_open(path) as database:
-        assert list(database.query("SELECT more FROM run")) == [(None,)]
+    with Database.create_or_open(path):
+        pass
     with Database.open_existing(path) as database:
-        assert len(runs(database)) == 1
+        assert [run.id for run in runs(database)] == [1, 2]
+
+
+def test_a_database_of_the_first_schema_keeps_every_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    rows = of_the_first_schema(path)
+    with Database.create_or_open(path) as database:
+        for name, before in rows.items():
+            if name.startswith(("sqlite_", "_sqlite")):
+                continue
+            after = sorted((row[: len(before[0])] for row in database.query(f"SELECT * FROM {name}")), key=repr)
+            assert after == before, name
+        assert_sound(database)
+        assert [(run.planned, run.collected, run.shard) for run in runs(database)] == [(2, 2, None), (1, 1, None)]
+        with database.transaction():  # what the new schema allows and the old one did not
+            database.connection.execute("UPDATE result SET outcome = 'flaky' WHERE run_id = 2")
+        assert next(iter(database.query("SELECT seq FROM sqlite_sequence WHERE name = 'run'"))) == (7,)
+
+
+def test_a_migrated_database_is_declared_as_a_new_one(tmp_path: Path) -> None:
+    of_the_first_schema(tmp_path / "old.sqlite")
+    shapes = []
+    for name in ("old.sqlite", "new.sqlite"):
+        with Database.create_or_open(tmp_path / name) as database:
+            shapes.append(
+                list(
+                    database.query(
+                        "SELECT type, name, replace(sql, '\"', '') FROM sqlite_master"
+                        " WHERE name NOT LIKE 'sqlite%' ORDER BY 1, 2"
+                    )
+                )
+            )
+    assert shapes[0] == shapes[1]
 
 
 def test_a_failed_migration_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +308,7 @@ def test_sqlite_utils_opens_the_file_as_it_is(tmp_path: Path) -> None:
     path = build_sample(tmp_path / "a.sqlite", operators=12)
     database = sqlite_utils.Database(path)
     assert {"run", "test", "plan", "result", "text", "signature"} <= set(database.table_names())
-    assert set(database.view_names()) == {"test_results", "operator_status", "module_status"}
+    assert set(database.view_names()) == {"test_results", "test_attempts", "operator_status", "module_status"}
     assert all(database.table(name).strict for name in database.table_names() if "sqlite" not in name)
     rows = list(database.query("SELECT * FROM operator_status WHERE run_id = 1 AND dtype IS NULL"))
     assert len(rows) == 12
