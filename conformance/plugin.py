@@ -6,17 +6,19 @@ import dataclasses
 import os
 import pickle
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance.engine.options import add_options
 from conformance.errors import ConformanceError, UsageError
 
 if TYPE_CHECKING:
     from conformance.devices import DeviceAdapter
     from conformance.engine.bridge import Bridge
+    from conformance.engine.cut import Cut
     from conformance.engine.recorder import Recorder
     from conformance.model.identity import PlannedTest
     from conformance.suites.selection import Selection
@@ -27,37 +29,8 @@ _NEED_ONE_PROCESS = ("usepdb", "trace", "setupshow", "setuponly", "setupplan")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options; all carry the prefix, so that no other plugin's options are taken."""
-    group = parser.getgroup("conformance", "conformance of a PyTorch device (torch-conformance)")
-    add = group.addoption
-    add("--conformance-device", metavar="DEVICE", help="torch device type under test, such as neuron or cpu")
-    add("--conformance-db", metavar="FILE", help="record plan and results in this SQLite file")
-    add(
-        "--conformance-workers",
-        metavar="N",
-        default="0",
-        help="run in N crash-proof workers, 'auto' for one a processor; 0 (default): in this process",
-    )
-    add(
-        "--conformance-timeout",
-        metavar="SECONDS",
-        type=float,
-        help="kill a test that takes longer and record it as timed_out (needs workers; default: 300; 0: no limit)",
-    )
-    add("--conformance-ops", metavar="GLOB,..", help="built-in suites: only these operators or modules")
-    add(
-        "--conformance-dtypes",
-        metavar="DTYPE,..",
-        help="built-in suites: these dtypes; 'all' those an operator declares, 'one' float32 or the first it has",
-    )
-    add("--conformance-templates", metavar="NAME,..", help="built-in suites: only these templates, such as forward")
-    add(
-        "--conformance-test",
-        metavar="TEST_ID",
-        action="append",
-        default=[],
-        help="only the test with this id (may be repeated)",
-    )
+    """Add the options."""
+    add_options(parser)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -76,6 +49,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Load the device and register what watches and records, each only where it is needed."""
+    config.addinivalue_line("markers", "conformance_timeout(seconds): the time limit of one test, in a worker")
     device = _device(config.option)
     if device is None:
         return
@@ -95,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if not controller:
             _load(adapter, selection)
             config.pluginmanager.register(Watcher(config, adapter, selection), "conformance-watcher")
-        if config.option.conformance_db and not hasattr(config, "workerinput"):
+        if config.option.conformance_db and not hasattr(config, "workerinput") and not _is_spawned(config):
             from conformance.engine.recorder import Recorder
 
             recorder = Recorder(Path(config.option.conformance_db))
@@ -138,6 +112,17 @@ def _check_workers(config: pytest.Config, *, controller: bool) -> None:
             "needs-one-process",
             f"'{hands_on[0]}' works on tests in pytest's own process only; use --conformance-workers 0",
         )
+    if config.option.conformance_retries < 0:
+        raise UsageError("bad-retries", f"{config.option.conformance_retries} further attempts; give 0 or more")
+    if config.option.conformance_retries and not workers and not hasattr(config, "workerinput"):
+        raise UsageError(
+            "retries-without-workers",
+            "--conformance-retries needs processes that can be replaced; add --conformance-workers 1 or more",
+        )
+    if config.option.conformance_resume and not config.option.conformance_db:
+        raise UsageError("resume-without-database", "there is no run to resume without --conformance-db; give both")
+    if config.option.conformance_resume and controller:
+        raise UsageError("resume-with-xdist", "xdist's -n cannot resume a run; use --conformance-workers in its place")
     if limit and not workers and not hasattr(config, "workerinput"):
         raise UsageError(
             "timeout-without-workers",
@@ -148,6 +133,12 @@ def _check_workers(config: pytest.Config, *, controller: bool) -> None:
 def _is_xdist_controller(config: pytest.Config) -> bool:
     distributed = getattr(config.option, "dist", "no") != "no" or bool(getattr(config.option, "tx", None))
     return distributed and not hasattr(config, "workerinput")
+
+
+def _is_spawned(config: pytest.Config) -> bool:
+    from conformance.engine.spawned import spawned_of
+
+    return spawned_of(config) is not None
 
 
 class _clear:  # noqa: N801 - reads as a statement: with _clear(config)
@@ -185,17 +176,41 @@ class Watcher:
         self._config = config
         self._adapter = adapter
         self._selection = selection
+        self._broken: list[pytest.CollectReport] = []
+        self.cut: Cut | None = None
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Remember a file that could not be collected: one shard has it."""
+        if report.failed:
+            self._broken.append(report)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Keep the tests that were named by id, and complain about names that fit nothing."""
+        """Keep the tests that were named by id, complain about names that fit nothing, cut a shard out."""
         from conformance.engine.choose import choose, complain_about_names
 
         with _clear(config):
             deselected = choose(items, self._selection, device=self._adapter.device)
+            complain_about_names(items, self._selection, adapter=self._adapter)
+            if config.option.conformance_shard:
+                deselected += self._cut(config, items)
             if deselected:
                 config.hook.pytest_deselected(items=deselected)
-            complain_about_names(items, self._selection, adapter=self._adapter)
+
+    def _cut(self, config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
+        from conformance.engine.cut import cut
+        from conformance.engine.handover import broken_files
+        from conformance.engine.schedule import parse_shard
+
+        database = config.option.conformance_db
+        self.cut, dropped = cut(
+            items,
+            (planned.identity.test_id for planned, _ in broken_files(self._broken)),
+            parse_shard(config.option.conformance_shard),
+            device=self._adapter.device,
+            database=Path(database) if database else None,
+        )
+        return dropped
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_make_collect_report(
@@ -214,27 +229,49 @@ class Watcher:
         workerinput = getattr(session.config, "workerinput", {})
         path = workerinput.get("conformance_plan")
         if path and workerinput.get("workerid") == "gw0":
-            _write_handover(Path(path), session, self._adapter, self._selection)
+            _write_handover(Path(path), session, self._adapter, self._selection, self.cut)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Run the tests in workers of our own, if any were asked for."""
-        from conformance.engine.loop import run_isolated, worker_count
+        from conformance.engine.loop import Limits, launcher_for, run_isolated, worker_count
+        from conformance.engine.spawned import spawned_of
 
-        workers = worker_count(session.config.option.conformance_workers)
-        limit = session.config.option.conformance_timeout
-        if not workers or not session.items or session.config.option.collectonly:
+        option = session.config.option
+        spawned = spawned_of(session.config)
+        if spawned is not None:
+            looks = self._adapter.health_is_cheap if option.conformance_health == "auto" else False
+            on = looks or option.conformance_health == "on"
+            spawned.serve(session, self._adapter.check_health if on else None)
+        workers = worker_count(option.conformance_workers)
+        if not workers or not session.items or option.collectonly:
             return None
         recorder: Any = session.config.pluginmanager.get_plugin("conformance-recorder")
+        limit = option.conformance_timeout
         with _clear(session.config):
             run_isolated(
                 session,
-                self._adapter,
                 workers=workers,
-                timeout_s=DEFAULT_TIMEOUT_S if limit is None else limit,
-                idle=recorder.tick if recorder is not None else lambda: None,
+                limits=Limits(DEFAULT_TIMEOUT_S if limit is None else limit, option.conformance_retries),
+                launcher=launcher_for(
+                    session,
+                    self._adapter,
+                    workers=workers,
+                    way=option.conformance_start,
+                    health=option.conformance_health,
+                ),
+                expected=recorder.expected() if recorder is not None else {},
+                listener=recorder,
             )
         return True
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Show a test that passed after a failure as flaky, and the attempts before."""
+        if str(report.outcome) == "rerun":
+            return "rerun", "R", "RERUN"
+        if report.when == "call" and report.passed and getattr(report, "conformance", {}).get("attempt", 1) > 1:
+            return "flaky", "K", "FLAKY"
+        return None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
@@ -279,27 +316,58 @@ class Recording:
             return
         from conformance.engine.handover import handover_of
 
+        watcher: Any = self.config.pluginmanager.get_plugin("conformance-watcher")
         with _clear(self.config):
-            self.store_plan(handover_of(session, self.adapter, self.selection))
+            handover = handover_of(session, self.adapter, self.selection, watcher.cut)
+            left = self.store_plan(handover)
+        if left is not None:
+            done = [item for item, test in zip(session.items, handover.tests, strict=True) if test.node_id not in left]
+            session.items[:] = [
+                item for item, test in zip(session.items, handover.tests, strict=True) if test.node_id in left
+            ]
+            if done:
+                self.config.hook.pytest_deselected(items=done)
 
-    def store_plan(self, handover: Any) -> None:
-        """Store what was collected as the plan of a new run."""
+    def store_plan(self, handover: Any) -> set[str] | None:
+        """Store what was collected as the plan of a new run, or take up the one that is to be resumed.
+
+        Returns the node ids that are left to run of a resumed run, None for a new one.
+        """
         from conformance.engine.facts import command_line
         from conformance.engine.handover import broken_files
+        from conformance.engine.resume import left_to_run
 
-        failures = broken_files(self.broken)
+        cut = handover.cut
+        failures = [
+            (planned, result)
+            for planned, result in broken_files(self.broken)
+            if cut is None or planned.identity.test_id in cut.files
+        ]
         tests: list[PlannedTest] = [*handover.tests, *(planned for planned, _ in failures)]
+        scope = cut.scope if cut is not None else None
         bridge = bridge_of(self.config)
         # The process that collected may be an xdist worker, which knows nothing of how it was started.
         run = dataclasses.replace(handover.run, command=bridge.command if bridge is not None else command_line())
-        run_id = self.recorder.plan(run, tests, operators=handover.operators, modules=handover.modules)
         self.identities = {test.identity.test_id: test.identity for test in tests}
+        known = None
+        if self.config.option.conformance_resume:
+            known = self.recorder.take_up(run, tests, scope=scope)
+        if known is None:
+            run_id = self.recorder.plan(run, tests, operators=handover.operators, modules=handover.modules, scope=scope)
+            left = {test.identity.test_id for test in tests}
+        else:
+            run_id = self.recorder.run_id or 0
+            left = left_to_run(known, retries=run.retries)
         if bridge is not None:
-            bridge.planned(run_id, run, len(tests))
+            bridge.planned(run_id, run, len(left))
+            if known is not None:
+                bridge.resumed(run_id, len(left), len(known))
         for _, result in failures:
-            self.recorder.add(result)
-            if bridge is not None:
-                bridge.result(result, self.identities[result.test_id])
+            if result.test_id in left:
+                self.recorder.add(result)
+                if bridge is not None:
+                    bridge.result(result, self.identities[result.test_id])
+        return {test.node_id for test in tests if test.identity.test_id in left} if known is not None else None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the report; a report without a phase is xdist's word that the worker died, and the last one."""
@@ -324,6 +392,20 @@ class Recording:
         with _clear(self.config):
             self.recorder.tick()
 
+    def earlier(self, node_id: str, reports: Sequence[pytest.TestReport]) -> None:
+        """Record an attempt that will be followed by another."""
+        with _clear(self.config):
+            self.recorder.earlier(node_id, reports)
+
+    def attempts(self, node_id: str) -> int:
+        """Return how many attempts at a test have been recorded."""
+        return self.recorder.attempts(node_id)
+
+    def expected(self) -> Mapping[str, float]:
+        """Return how many seconds the tests are expected to take that took long before, by node id."""
+        with _clear(self.config):
+            return self.recorder.expected()
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Close the run; a lost test makes it fail."""
@@ -337,7 +419,7 @@ class Recording:
         bridge = bridge_of(self.config)
         if bridge is not None:
             bridge.finished(lost)
-        if lost and session.exitstatus == pytest.ExitCode.OK:
+        if (lost or self.recorder.failed_before) and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -381,7 +463,9 @@ class XdistRecording(Recording):
         super().pytest_sessionfinish(session, exitstatus)
 
 
-def _write_handover(path: Path, session: pytest.Session, adapter: DeviceAdapter, selection: Selection) -> None:
+def _write_handover(
+    path: Path, session: pytest.Session, adapter: DeviceAdapter, selection: Selection, cut: Cut | None
+) -> None:
     from conformance.engine.handover import handover_of
 
-    path.write_bytes(pickle.dumps(handover_of(session, adapter, selection), protocol=5))
+    path.write_bytes(pickle.dumps(handover_of(session, adapter, selection, cut), protocol=5))

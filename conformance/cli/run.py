@@ -24,6 +24,32 @@ from conformance.cli.selecting import DB_OPTION, selecting
     help="Time limit for one test; 0: none.",
 )
 @click.option(
+    "--retries",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Further attempts after a failure, crash or time-out; a pass is then flaky.",
+)
+@click.option(
+    "--resume", is_flag=True, help="Continue the newest run of the same tests if it was killed or interrupted."
+)
+@click.option("--shard", metavar="I/N", help="Run part I of N only; `conformance merge` joins the databases.")
+@click.option(
+    "--start",
+    type=click.Choice(["auto", "fork", "spawn"]),
+    default="auto",
+    show_default=True,
+    help="How workers start: by fork, or anew where the device is in use after collection.",
+)
+@click.option(
+    "--health",
+    type=click.Choice(["auto", "on", "off"]),
+    default="auto",
+    show_default=True,
+    help="Look at the device after each failure and replace the worker of a sick one; auto: where it is cheap.",
+)
+@click.option(
     "--top", metavar="N", type=click.IntRange(min=0), default=10, show_default=True, help="Rows of each table."
 )
 def command(
@@ -37,6 +63,11 @@ def command(
     db: Path,
     workers: str,
     timeout: float,
+    retries: int,
+    resume: bool,
+    shard: str | None,
+    start: str,
+    health: str,
     top: int,
 ) -> None:
     """Run suites (opinfo, modules: both by default) or test files on a device and record every outcome.
@@ -58,9 +89,14 @@ def command(
     arguments = pytest_arguments(
         sources, device=device, ops=ops, dtypes=dtypes, templates=templates, tests=tests, keyword=keyword
     )
-    arguments += [f"--conformance-db={db}", f"--conformance-workers={count}"]
+    arguments += [f"--conformance-db={db}", f"--conformance-workers={count}", f"--conformance-retries={retries}"]
+    arguments += [f"--conformance-start={start}", f"--conformance-health={health}"]
     if count:
         arguments.append(f"--conformance-timeout={timeout:g}")
+    if resume:
+        arguments.append("--conformance-resume")
+    if shard is not None:
+        arguments.append(f"--conformance-shard={shard}")
     with real_stream(2) as stream:
         reporter = RunReporter(shlex.join(["conformance", *sys.argv[1:]]), stream, database=db)
         try:
@@ -72,7 +108,16 @@ def command(
     if reporter.run_id is None:
         raise UsageError("nothing-to-run", "the selection matches no test; `conformance collect` shows what there is")
     _summary(db, reporter.run_id, top=top)
-    sys.exit(1 if reporter.unexpected else 0)
+    sys.exit(1 if _is_bad(db, reporter.run_id) else 0)
+
+
+def _is_bad(db: Path, run_id: int) -> bool:
+    """Tell whether any test of the run failed, died or was lost, also before the run was resumed."""
+    from conformance.store import Database, resolve_run
+
+    with Database.open_existing(db) as database:
+        counts = resolve_run(database, str(run_id)).counts
+    return any(count for outcome, count in counts.items() if outcome.is_bad)
 
 
 def _summary(db: Path, run_id: int, *, top: int) -> None:

@@ -21,7 +21,6 @@ class RunReporter(Bridge):
         self._stream = stream
         self._database = database
         self._progress: Progress | None = None
-        self.unexpected = False
 
     def planned(self, run_id: int, run: RunInfo, total: int) -> None:
         """Print what is about to run, and where."""
@@ -33,20 +32,24 @@ class RunReporter(Bridge):
                 f"run {run_id}: {total} tests{suites} on {device} ({run.device_name}), torch {run.torch_version}, "
                 f"into {self._database}\n"
             )
+        self._start_progress(total)
+
+    def resumed(self, run_id: int, left: int, total: int) -> None:  # noqa: ARG002
+        """Say that an earlier run goes on."""
+        with contextlib.suppress(OSError):
+            self._stream.write(f"resumed: {total - left} of {total} tests have their result, {left} are left\n")
+
+    def _start_progress(self, total: int) -> None:
         self._progress = Progress(total, stream=self._stream, is_terminal=self._stream.isatty())
 
     def result(self, result: Result, identity: Identity) -> None:
         """Count one result."""
-        if result.outcome.is_bad:
-            self.unexpected = True
         if self._progress is not None:
             fell_back = result.fallback is not None and bool(result.fallback.operator)
             self._progress.add(result.outcome, fell_back, identity.op or identity.module, result.test_id)
 
     def finished(self, lost: int) -> None:
-        """End the live line; a lost test is an unexpected outcome."""
+        """End the live line."""
         super().finished(lost)
-        if lost:
-            self.unexpected = True
         if self._progress is not None:
             self._progress.finish()

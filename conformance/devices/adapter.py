@@ -28,6 +28,9 @@ class DeviceAdapter:
     summary: str = ""
     environment_prefixes: tuple[str, ...] = ()
     fallback_counter_name: str = "backend account"
+    health_is_cheap: bool = False  # then the device is looked at after each failure
+    fork_safe: bool = True
+    fork_note: str = ""
 
     def environment(self) -> Mapping[str, str]:
         """Return the variables that must be set before torch is imported."""
@@ -60,6 +63,22 @@ class DeviceAdapter:
     def worker_environment(self, index: int, count: int) -> Mapping[str, str]:  # noqa: ARG002
         """Return the variables that give worker ``index`` of ``count`` its own slice of the device."""
         return {}
+
+    def check_health(self) -> str | None:
+        """Return what is wrong with the device in this process, None where it works.
+
+        Asked after a test has failed; whatever it uses of the device must not change what later tests see. The
+        default moves two numbers to the device and back, which a device does not survive that an earlier error has
+        poisoned.
+        """
+        import torch
+
+        try:
+            sent = torch.tensor([1.0, 2.0])
+            back = (sent.to(self.device) + 1).cpu()
+        except Exception as error:
+            return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        return None if torch.equal(back, sent + 1) else f"1 and 2 plus 1 gave {back.tolist()}"
 
     def fallback_counter(self) -> Callable[[], Mapping[str, int]] | None:
         """Return the backend's own account: a call gives overload -> calls on the CPU since the call before.

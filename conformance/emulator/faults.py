@@ -26,6 +26,7 @@ class FaultKind(str, Enum):
     ABORT = "abort"
     EXIT = "exit"
     SLOW = "slow"
+    POISON = "poison"
 
     def __str__(self) -> str:
         return self.value

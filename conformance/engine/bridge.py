@@ -33,6 +33,9 @@ class Bridge:
         """Hear that the plan is stored and the first test is about to run."""
         self.run_id = run_id
 
+    def resumed(self, run_id: int, left: int, total: int) -> None:
+        """Hear that an earlier run is being continued, of which ``left`` tests are still to be run."""
+
     def result(self, result: Result, identity: Identity) -> None:
         """Hear of one result."""
 

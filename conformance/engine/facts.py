@@ -7,7 +7,7 @@ import platform
 import shlex
 import sys
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -18,6 +18,15 @@ from conformance.model.run import RunInfo
 
 OLDEST_TORCH = (2, 6)
 _RELEVANT = ("PYTORCH_", "TORCH_", "OMP_", "MKL_", "CUDA_VISIBLE_DEVICES", "CONFORMANCE_")
+# Equal for all jobs of one GitHub Actions run, GitLab pipeline, Buildkite or Jenkins build, Slurm array.
+_LAUNCH = (
+    "CONFORMANCE_LAUNCH",
+    "GITHUB_RUN_ID",
+    "CI_PIPELINE_ID",
+    "BUILDKITE_BUILD_ID",
+    "SLURM_ARRAY_JOB_ID",
+    "BUILD_TAG",
+)
 _SECRET = ("TOKEN", "SECRET", "PASSWORD", "KEY")
 
 
@@ -56,6 +65,14 @@ def command_line() -> str:
     return shlex.join([name, *sys.argv[1:]])
 
 
+def launch(environment: Mapping[str, str]) -> str:
+    """Return what the shards of one launch have in common: CONFORMANCE_LAUNCH, or what the CI or Slurm says."""
+    for variable in _LAUNCH:
+        if environment.get(variable):
+            return f"{variable}={environment[variable]}"
+    return ""
+
+
 def run_info(
     adapter: DeviceAdapter,
     *,
@@ -63,6 +80,7 @@ def run_info(
     selection: str,
     probe: str,
     seed: int,
+    retries: int = 0,
 ) -> RunInfo:
     """Return the run row for a device whose adapter has been loaded."""
     description = adapter.describe()
@@ -91,4 +109,6 @@ def run_info(
         probe=probe,
         seed=seed,
         environment=environment,
+        launch=launch(os.environ),
+        retries=retries,
     )

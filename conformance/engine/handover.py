@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from conformance.devices import DeviceAdapter
+from conformance.engine.cut import Cut
 from conformance.engine.facts import run_info
 from conformance.engine.identify import plan_of
 from conformance.model.identity import Identity, PlannedTest, Suite
@@ -29,9 +30,12 @@ class Handover:
     tests: tuple[PlannedTest, ...]
     operators: tuple[OperatorInfo, ...]
     modules: tuple[ModuleInventory, ...]
+    cut: Cut | None = None
 
 
-def handover_of(session: pytest.Session, adapter: DeviceAdapter, selection: Selection) -> Handover:
+def handover_of(
+    session: pytest.Session, adapter: DeviceAdapter, selection: Selection, cut: Cut | None = None
+) -> Handover:
     """Return the run and plan of what this session has collected."""
     from conformance.suites import inventory
 
@@ -44,10 +48,18 @@ def handover_of(session: pytest.Session, adapter: DeviceAdapter, selection: Sele
     if keyword:
         words = f"{words} -k '{keyword}'".strip()
     return Handover(
-        run=run_info(adapter, suites=suites, selection=words, probe=current_probe().name, seed=SEED),
+        run=run_info(
+            adapter,
+            suites=suites,
+            selection=words,
+            probe=current_probe().name,
+            seed=SEED,
+            retries=session.config.option.conformance_retries,
+        ),
         tests=tests,
         operators=tuple(inventory.operators(adapter.device)) if counted else (),
         modules=tuple(inventory.modules(adapter.device)) if counted else (),
+        cut=cut,
     )
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import pytest
 
 from conformance.devices import DeviceAdapter
-from conformance.engine.supervisor import Died, Ended, Idle, Started, Supervisor, Warned
+from conformance.engine.launch import Fork, Launcher, Spawn
+from conformance.engine.orphans import adopt_orphans
+from conformance.engine.schedule import order_of
+from conformance.engine.supervisor import Died, Ended, Exit, Idle, Sick, Started, Supervisor, Warned
 from conformance.engine.worker import unpack_reports
 from conformance.errors import InfrastructureError, UsageError
 
@@ -30,61 +36,176 @@ def worker_count(text: str) -> int:
     return count
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run allows its tests: seconds for one (0: no limit) and further attempts after a bad one."""
+
+    timeout_s: float
+    retries: int = 0
+
+
+class Listener(Protocol):
+    """Whoever records: told of what pytest's hooks do not carry."""
+
+    def tick(self) -> None:
+        """Hear that time has passed; called at least twice a second."""
+
+    def earlier(self, node_id: str, reports: Sequence[pytest.TestReport]) -> None:
+        """Hear of an attempt that will be followed by another."""
+
+    def attempts(self, node_id: str) -> int:
+        """Return how many attempts at a test were made before this process began."""
+
+
 def run_isolated(
     session: pytest.Session,
-    adapter: DeviceAdapter,
     *,
     workers: int,
-    timeout_s: float,
-    idle: Callable[[], None],
+    limits: Limits,
+    launcher: Launcher,
+    expected: Mapping[str, float],
+    listener: Listener | None,
 ) -> None:
-    """Run ``session.items`` in forked workers; ``idle`` is called at least twice a second.
+    """Run ``session.items`` in workers.
 
-    Raises ``InfrastructureError`` where a fork would not be sound, and what pytest raises to stop a session.
+    ``expected`` holds, by node id, how many seconds tests are expected to take that are known to be long. Raises what
+    pytest raises to stop a session, and ``InfrastructureError`` where no worker comes up.
     """
-    if not hasattr(os, "fork"):
-        raise InfrastructureError("no-fork", "this system cannot fork processes; run with --workers 0")
-    if adapter.is_initialized():
-        raise InfrastructureError(
-            "device-in-parent",
-            f"collecting the tests initialised '{adapter.device}', so workers cannot be forked: a test file uses the "
-            "device when it is imported; run with --workers 0, or leave that file out",
-        )
-    _quieten_threads()
     _end_cleanly_when_told_to()
+    adopt_orphans()
+    items = session.items
     supervisor = Supervisor(
         session,
-        range(len(session.items)),
+        order_of(
+            [expected.get(item.nodeid, 0.0) for item in items],
+            [_dear_setup(item) for item in items] if expected else [None] * len(items),
+            workers=workers,
+        ),
         workers=workers,
-        timeout_of=lambda _: timeout_s,
-        environment=lambda number: adapter.worker_environment(number, workers),
+        timeout_of=lambda item: time_limit(item, limits.timeout_s),
+        launch=launcher,
     )
     hook = session.config.hook
+    attempts: dict[int, int] = {}
     for event in supervisor.events():
         match event:
             case Idle():
-                idle()
+                if listener is not None:
+                    listener.tick()
                 continue
             case Started():
                 continue  # told with the end, or lines of tests that run at the same time would mix
             case Warned():
                 _warn(session.config, event.content)
                 continue
+            case Sick():
+                _tell(session.config, f"after {items[event.index].nodeid} the device was unfit: {event.problem}")
+                continue
+            case Exit():
+                raise pytest.exit.Exception(event.message, event.code)
             case Ended():
-                item = session.items[event.index]
+                item = items[event.index]
                 reports = unpack_reports(session.config, item, event.reports)
                 _attach(reports[-1] if reports else None, {"worker": f"w{event.worker}"})
             case Died():
-                item = session.items[event.index]
+                item = items[event.index]
                 reports = [_death_report(item, event)]
+        made = attempts.get(event.index) or (listener.attempts(item.nodeid) if listener is not None else 0)
+        attempts[event.index] = made = made + 1
         hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        for report in reports:
-            hook.pytest_runtest_logreport(report=report)
+        if made <= limits.retries and any(report.failed for report in reports):
+            if listener is not None:
+                listener.earlier(item.nodeid, reports)
+            hook.pytest_runtest_logreport(report=_rerun(reports))
+            supervisor.requeue(event.index)
+        else:
+            for report in reports:
+                if made > 1:
+                    _attach(report, {"attempt": made})
+                hook.pytest_runtest_logreport(report=report)
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         if session.shouldfail:
             raise session.Failed(session.shouldfail)
         if session.shouldstop:
             raise session.Interrupted(session.shouldstop)
+
+
+def launcher_for(session: pytest.Session, adapter: DeviceAdapter, *, workers: int, way: str, health: str) -> Launcher:
+    """Return how workers are started: ``way`` is fork, spawn, or auto for a fork wherever that is sound.
+
+    ``health`` is on, off, or auto for what the adapter thinks right. Raises ``InfrastructureError`` where a fork was
+    asked for and would not be sound.
+    """
+    why_not = _why_not_fork(adapter)
+    if way == "fork" and why_not:
+        raise InfrastructureError("no-fork", f"workers cannot be forked: {why_not}; leave --start out")
+    looks = adapter.health_is_cheap if health == "auto" else health == "on"
+
+    def environment(number: int) -> Mapping[str, str]:
+        return adapter.worker_environment(number, workers)
+
+    if way == "spawn" or why_not:
+        if why_not:
+            _tell(session.config, f"workers are started anew and collect again: {why_not}")
+        return Spawn(session, environment)
+    _quieten_threads()
+    return Fork(session, environment, adapter.check_health if looks else None)
+
+
+def _why_not_fork(adapter: DeviceAdapter) -> str:
+    if not hasattr(os, "fork"):
+        return "this system cannot fork processes"
+    if not adapter.fork_safe:
+        return adapter.fork_note or f"'{adapter.device}' does not work in a forked process"
+    if adapter.is_initialized():
+        return f"collecting the tests initialised '{adapter.device}'; a test file uses the device when it is imported"
+    return ""
+
+
+def time_limit(item: pytest.Item, default_s: float) -> float:
+    """Return how many seconds a test may take: what its marker ``conformance_timeout`` says, or the default."""
+    marker = item.get_closest_marker("conformance_timeout")
+    if marker is None:
+        return default_s
+    value = marker.args[0] if marker.args else marker.kwargs.get("seconds")
+    return float(value) if isinstance(value, (int, float)) and 0 <= value < float("inf") else default_s
+
+
+def _dear_setup(item: pytest.Item) -> object:
+    """Return what the test shares with others by a setup of their own that may be dear; None where there is none."""
+    cls = getattr(item, "cls", None)
+    if cls is not None:
+        if hasattr(cls, "setup_class"):
+            return cls
+        definer = getattr(getattr(getattr(cls, "setUpClass", None), "__func__", None), "__module__", "unittest.case")
+        # What PyTorch's own test bases and the suites do there is done once and cheap.
+        if not str(definer).startswith(("unittest.", "torch.testing._internal", "conformance.")):
+            return cls
+    for definitions in getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {}).values():
+        definition = definitions[-1]
+        if definition.scope in ("class", "module") and "_unittest_" not in definition.argname:
+            return cls if definition.scope == "class" and cls is not None else item.path
+    return None
+
+
+def _rerun(reports: Sequence[pytest.TestReport]) -> pytest.TestReport:
+    """Return one report for an attempt that will be followed by another: neither passed nor failed for pytest."""
+    failed = next(report for report in reports if report.failed)
+    report = copy.copy(failed)
+    report.outcome = "rerun"  # type: ignore[assignment] # the word of pytest-rerunfailures
+    _attach(report, {"earlier": True})
+    return report
+
+
+def _tell(config: pytest.Config, text: str) -> None:
+    """Say something once, in one line, where neither a report nor an error is the place for it."""
+    stream = sys.__stderr__
+    capture: Any = config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture is not None else contextlib.nullcontext():
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.write(f"conformance: {text}\n")
+                stream.flush()
 
 
 def _death_report(item: pytest.Item, death: Died) -> pytest.TestReport:
@@ -117,7 +238,7 @@ def _warn(config: pytest.Config, content: tuple[Any, ...]) -> None:
     )
 
 
-def _attach(report: pytest.TestReport | None, extra: dict[str, str]) -> None:
+def _attach(report: pytest.TestReport | None, extra: dict[str, Any]) -> None:
     if report is not None:
         report.conformance = {**getattr(report, "conformance", {}), **extra}  # type: ignore[attr-defined]
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from conformance.engine.facts import utc_now
 from conformance.engine.outcomes import result_of
+from conformance.engine.resume import left_to_run, unfinished_run
 from conformance.errors import UsageError
 from conformance.model.identity import PlannedTest
 from conformance.model.operator import ModuleInventory, OperatorInfo
+from conformance.model.outcome import Outcome
 from conformance.model.result import Result
-from conformance.model.run import RunInfo, RunState
-from conformance.store import Database, RunWriter
+from conformance.model.run import PlanScope, RunInfo, RunState
+from conformance.store import Database, LastAttempt, RunRow, RunWriter, plan_digest, runs
+from conformance.store.durations import long_tests
+
+_LONG_S = 0.5  # shorter tests need no place of their own in the order
 
 
 class Recorder:
@@ -29,7 +36,11 @@ class Recorder:
         self.run_id: int | None = None
         self.planned = 0
         self.lost = 0
+        self.resumed: RunRow | None = None
+        self.failed_before = False  # a test of the resumed run that is not run again
+        self._device = ""
         self._attempts: dict[str, int] = {}
+        self._bad: set[str] = set()  # tests with an attempt that ended badly
         self._test_ids: dict[str, str] = {}
         self._reports: dict[str, list[pytest.TestReport]] = {}
 
@@ -40,28 +51,54 @@ class Recorder:
         *,
         operators: Iterable[OperatorInfo] = (),
         modules: Iterable[ModuleInventory] = (),
+        scope: PlanScope | None = None,
     ) -> int:
         """Store the run, its denominators and its plan; return the run's id. Nothing has been run yet."""
-        seen: dict[str, str] = {}
-        for test in tests:
-            first = seen.setdefault(test.identity.test_id, test.node_id)
-            if first != test.node_id:
-                raise UsageError(
-                    "duplicate-test-id",
-                    f"two collected tests have the id {test.identity.test_id}: {first} and {test.node_id}; "
-                    "run the files of one folder at a time, or rename one",
-                )
+        _refuse_duplicates(tests)
+        self._device = run.device
         self.run_id = self.writer.begin(run)
         self.writer.write_inventory(operators=operators, modules=modules)
-        self.planned = self.writer.write_plan(tests)
+        self.planned = self.writer.write_plan(tests, scope)
         self._test_ids = {test.node_id: test.identity.test_id for test in tests}
         self.writer.start()
         return self.run_id
+
+    def take_up(
+        self, run: RunInfo, tests: Sequence[PlannedTest], *, scope: PlanScope | None = None
+    ) -> Mapping[str, LastAttempt] | None:
+        """Continue the unfinished run that planned these tests; return what is known of each, by test id.
+
+        None where there is no such run. Raises ``UsageError`` where there is one that cannot be continued.
+        """
+        _refuse_duplicates(tests)
+        digest = scope.digest if scope is not None else plan_digest(test.identity.test_id for test in tests)
+        shard, shards = (scope.shard, scope.shards) if scope is not None else (None, None)
+        row = unfinished_run(runs(self.database), run, digest=digest, shard=shard, shards=shards)
+        if row is None:
+            return None
+        known = self.writer.resume(row.id)
+        if not known:  # it was killed before its plan was stored
+            self.writer.write_plan(tests, scope)
+            known = {test.identity.test_id: LastAttempt(test.node_id) for test in tests}
+        self._device = run.device
+        self.run_id = row.id
+        self.resumed = row
+        self.planned = len(known)
+        self._test_ids = {test.node_id: test.identity.test_id for test in tests}
+        self._attempts = {test_id: last.attempt for test_id, last in known.items()}
+        self._bad = {test_id for test_id, last in known.items() if any(outcome.is_bad for _, outcome in last.outcomes)}
+        left = left_to_run(known, retries=run.retries)
+        self.failed_before = any(
+            last.outcome is not None and last.outcome.is_bad and test_id not in left for test_id, last in known.items()
+        )
+        return known
 
     def report(self, report: pytest.TestReport) -> None:
         """Keep a report until its test has ended."""
         if os.getpid() != self._owner:
             return  # a child that a test forked came out of its test: the database is not its own
+        if getattr(report, "conformance", {}).get("earlier"):
+            return  # stands for an attempt that was recorded by ``earlier``
         self._reports.setdefault(report.nodeid, []).append(report)
 
     def ended(self, node_id: str) -> Result | None:
@@ -69,12 +106,39 @@ class Recorder:
         if os.getpid() != self._owner:
             return None
         reports = self._reports.pop(node_id, None)
-        test_id = self._test_ids.get(node_id)
-        if not reports or test_id is None:
+        if not reports:
             return None
-        attempt = self._attempts.get(test_id, 0) + 1  # another plugin may have run the test again
+        *earlier, last = _attempts_in(reports)
+        for attempt in earlier:
+            self._attempt(node_id, attempt)
+        return self._attempt(node_id, last)
+
+    def earlier(self, node_id: str, reports: Sequence[pytest.TestReport]) -> None:
+        """Record an attempt that will be followed by another."""
+        self._attempt(node_id, reports)
+
+    def attempts(self, node_id: str) -> int:
+        """Return how many attempts at the test have been recorded."""
+        return self._attempts.get(self._test_ids.get(node_id, ""), 0)
+
+    def expected(self) -> Mapping[str, float]:
+        """Return how many seconds the tests of the plan are expected to take that took long before, by node id."""
+        long = long_tests(self.database, device=self._device, at_least_s=_LONG_S)
+        if not long:
+            return {}
+        return {node_id: long[test_id] for node_id, test_id in self._test_ids.items() if test_id in long}
+
+    def _attempt(self, node_id: str, reports: Sequence[pytest.TestReport]) -> Result | None:
+        test_id = self._test_ids.get(node_id)
+        if test_id is None:
+            return None
+        attempt = self._attempts.get(test_id, 0) + 1
         self._attempts[test_id] = attempt
         result = result_of(test_id, reports, attempt=attempt)
+        if result.outcome.is_bad:
+            self._bad.add(test_id)
+        elif result.outcome is Outcome.PASSED and test_id in self._bad:
+            result = dataclasses.replace(result, outcome=Outcome.FLAKY)
         self.writer.add(result)
         return result
 
@@ -95,3 +159,30 @@ class Recorder:
         self.lost = self.writer.finish(state, finished_at=utc_now())
         self.database.close()
         return self.lost
+
+
+def _refuse_duplicates(tests: Sequence[PlannedTest]) -> None:
+    seen: dict[str, str] = {}
+    for test in tests:
+        first = seen.setdefault(test.identity.test_id, test.node_id)
+        if first != test.node_id:
+            raise UsageError(
+                "duplicate-test-id",
+                f"two collected tests have the id {test.identity.test_id}: {first} and {test.node_id}; "
+                "run the files of one folder at a time, or rename one",
+            )
+
+
+def _attempts_in(reports: Sequence[pytest.TestReport]) -> list[list[pytest.TestReport]]:
+    """Return the reports of each attempt; pytest-rerunfailures ends all but the last with the outcome ``rerun``."""
+    attempts: list[list[pytest.TestReport]] = [[]]
+    for index, report in enumerate(reports):
+        if str(report.outcome) != "rerun":
+            attempts[-1].append(report)
+            continue
+        failed = copy.copy(report)
+        failed.outcome = "failed"
+        attempts[-1].append(failed)
+        if index + 1 < len(reports):
+            attempts.append([])
+    return attempts

@@ -1,4 +1,4 @@
-"""The parent's side: fork workers, hand out tests, enforce time limits, notice deaths."""
+"""The parent's side: start workers, hand out tests, enforce time limits, notice deaths."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ import os
 import selectors
 import signal
 import socket
-import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conformance.engine.channel import Channel
-from conformance.engine.worker import DRAIN, STOP, can_recall, serve
+from conformance.engine.launch import Launcher
+from conformance.engine.orphans import children_of, end_children
+from conformance.engine.remains import describe, last_words, oom_kills
+from conformance.engine.worker import DRAIN, STOP, can_recall
 from conformance.errors import InfrastructureError
 from conformance.model.outcome import Outcome
 
 _LARGEST_BATCH = 64
-_TAIL_BYTES = 8192
+_HEALTH_CHECK_S = 30.0
 _STACK_WAIT_S = 0.5
 _GRACE_S = 3.0
 _LONGEST_WAIT_S = 0.5
@@ -71,6 +72,24 @@ class Warned:
 
 
 @dataclass(frozen=True, slots=True)
+class Sick:
+    """The device was unfit for use after this test had ended; its worker is being replaced."""
+
+    index: int
+    worker: int
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """A test asked for the end of the whole run, as ``pytest.exit`` does."""
+
+    index: int
+    message: str
+    code: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Idle:
     """Nothing happened for a while, or a round of events is over."""
 
@@ -81,27 +100,30 @@ class _Worker:
     pid: int
     channel: Channel
     log: int
-    stderr: int | None
     watch: int | None
+    deadline: float  # of its start, then of the test it runs
+    ready: bool = False
+    stderr: int | None = None
     queue: deque[int] = field(default_factory=deque)
     running: int | None = None
     began: float = 0.0
-    deadline: float = float("inf")
+    checked: int | None = None  # the test after which it is looking at its device
     killing: int = 0  # 0 no, 1 asked for its stack, 2 SIGTERM sent, 3 SIGKILL sent
     generation: int = 0
     stopped: bool = False
     draining: bool = False
     condemned: bool = False
     reaped: bool = False
+    retired: bool = False  # it ends of itself: its device is sick
     elsewhere: bool = False  # it runs a test that was taken back and handed to another
     oom_kills: int = 0
 
 
 class Supervisor:
-    """Run collected tests in forked workers; a death costs the test that ran, nothing else.
+    """Run collected tests in workers; a death costs the test that ran, nothing else.
 
     ``order`` lists the indexes into ``session.items`` to run. ``timeout_of`` gives the seconds that an item may take
-    (0: no limit). ``environment`` gives the variables of worker N.
+    (0: no limit). ``launch`` starts worker N.
     """
 
     def __init__(
@@ -111,30 +133,37 @@ class Supervisor:
         *,
         workers: int,
         timeout_of: Callable[[pytest.Item], float],
-        environment: Callable[[int], Mapping[str, str]],
+        launch: Launcher,
     ) -> None:
         self._session = session
         self._pending = deque(order)
         self._count = max(1, min(workers, len(order)))
         self._timeout_of = timeout_of
-        self._environment = environment
+        self._launch = launch
         self._selector = selectors.DefaultSelector()
         self._workers: list[_Worker] = []
         self._idle_deaths = 0
         self._recall = mmap.mmap(-1, self._count)  # a byte a worker, shared with it
+        self._can_recall = launch.shares_memory and can_recall(session)
+        self._strangers: set[int] = set()  # children of this process that are none of ours
 
-    def events(self) -> Iterator[Started | Ended | Died | Warned | Idle]:
+    def events(self) -> Iterator[Started | Ended | Died | Warned | Sick | Exit | Idle]:
         """Run everything and yield what happens; closing the iterator ends all workers."""
+        self._strangers = children_of(os.getpid())
         try:
             for number in range(self._count):
                 if self._pending:
-                    self._fork(number)
+                    self._start(number)
             while self._workers:
                 yield from self._step()
                 yield Idle()
         finally:
             self.kill_all()
             self._selector.close()
+
+    def requeue(self, index: int) -> None:
+        """Run a test that has ended once more, after those that wait."""
+        self._pending.append(index)
 
     def kill_all(self) -> None:
         """End every worker and whatever its test started, at once."""
@@ -143,37 +172,50 @@ class Supervisor:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(worker.pid, 0)
             self._forget(worker)
+        self._end_orphans()
 
-    def _fork(self, number: int) -> None:
-        mine, theirs = socket.socketpair()
-        log = _temporary_file()
-        parent = os.getpid()
-        environment = self._environment(number)
-        capture: Any = self._session.config.pluginmanager.getplugin("capturemanager")
+    def _start(self, number: int) -> None:
         self._recall[number] = 0
-        quiet = capture.global_and_fixture_disabled() if capture is not None else contextlib.nullcontext()
-        with quiet:
-            pid = os.fork()
-            if pid == 0:
-                mine.close()
-                for other in self._workers:
-                    other.channel.close()
-                recall = memoryview(self._recall)[number : number + 1]
-                serve(self._session, theirs, log=log, parent=parent, environment=environment, recall=recall)
-        theirs.close()
+        started = self._launch(
+            number,
+            others=[worker.channel.socket for worker in self._workers],
+            recall=memoryview(self._recall)[number : number + 1],
+        )
         with contextlib.suppress(OSError):
-            os.setpgid(pid, pid)
-        stderr = _receive_descriptor(mine)
-        watch = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
-        worker = _Worker(number, pid, Channel(mine), log, stderr, watch, oom_kills=_oom_kills())
+            os.setpgid(started.pid, started.pid)
+        watch = os.pidfd_open(started.pid) if hasattr(os, "pidfd_open") else None
+        worker = _Worker(
+            number,
+            started.pid,
+            Channel(started.connection),
+            started.log,
+            watch,
+            deadline=time.monotonic() + self._launch.ready_within_s,
+            oom_kills=oom_kills(),
+        )
         self._workers.append(worker)
         self._selector.register(worker.channel, selectors.EVENT_READ, worker)
         if watch is not None:
             self._selector.register(watch, selectors.EVENT_READ, worker)
+
+    def _welcome(self, worker: _Worker) -> bool:
+        """Take the descriptor by which a worker says that it is ready; tell whether it was there."""
+        try:
+            data, descriptors, _, _ = socket.recv_fds(worker.channel.socket, 1, 1)
+        except OSError:
+            return False
+        if not data:
+            return False
+        worker.stderr = descriptors[0] if descriptors else None
+        worker.ready = True
+        worker.deadline = float("inf")
         self._feed(worker)
+        return True
 
     def _feed(self, worker: _Worker) -> None:
         """Keep two tests or more in the worker's hands, so that it always knows which one follows."""
+        if not worker.ready or worker.retired:
+            return
         batch: list[int] = []
         size = max(1, min(_LARGEST_BATCH, len(self._pending) // (4 * self._count)))
         while self._pending and len(worker.queue) + len(batch) < 3 and len(batch) < size + 2:
@@ -196,12 +238,16 @@ class Supervisor:
                 self._feed(worker)
         if self._pending:
             return
-        idle = [worker for worker in self._workers if worker.running is None and not worker.queue]
+        idle = [
+            worker
+            for worker in self._workers
+            if worker.ready and worker.running is None and worker.checked is None and not worker.queue
+        ]
         if len(idle) == len(self._workers):
             for worker in idle:
                 self._stop(worker)
             return
-        if not idle or not can_recall(self._session):
+        if not idle or not self._can_recall:
             return
         now = time.monotonic()
         for worker in self._workers:
@@ -221,17 +267,21 @@ class Supervisor:
             with contextlib.suppress(OSError):
                 worker.channel.send(STOP)
 
-    def _step(self) -> Iterator[Started | Ended | Died | Warned]:
+    def _step(self) -> Iterator[Started | Ended | Died | Warned | Sick | Exit]:
         ready = self._selector.select(self._time_to_wait())
         crowded = False
         woken = {id(key.data): key.data for key, _ in ready}
         dead = {id(key.data) for key, _ in ready if key.fileobj is not key.data.channel}
         for worker in woken.values():
             if id(worker) in dead:
-                for batch in worker.channel.drain():
+                for batch in worker.channel.drain() if worker.ready else ():
                     for message in batch:
                         yield from self._take(worker, message)
                 yield from self._bury(worker)
+                continue
+            if not worker.ready:
+                if not self._welcome(worker):
+                    yield from self._bury(worker)
                 continue
             messages = worker.channel.receive()
             if messages is None:
@@ -246,15 +296,31 @@ class Supervisor:
         if crowded:
             time.sleep(_REST_S)  # short tests: let news gather, or each would take the processor from its worker
 
-    def _take(self, worker: _Worker, message: tuple[Any, ...]) -> Iterator[Started | Ended | Died | Warned]:
+    def _take(
+        self, worker: _Worker, message: tuple[Any, ...]
+    ) -> Iterator[Started | Ended | Died | Warned | Sick | Exit]:
         kind, index = message[0], message[1]
         if kind == "warning":
             yield Warned(message[2])
+            return
+        if kind == "exit":
+            yield Exit(index, *message[2])
+            return
+        if kind == "check":
+            worker.checked = index
+            worker.deadline = time.monotonic() + _HEALTH_CHECK_S
+            return
+        if kind == "sick":
+            worker.checked = None
+            worker.retired = True
+            worker.deadline = time.monotonic() + _GRACE_S
+            yield Sick(index, worker.number, message[2])
             return
         if worker.condemned or not 0 <= index < len(self._session.items):
             return  # we killed it when its test came back too late: what it began since is run again elsewhere
         if kind == "start":
             self._idle_deaths = 0
+            worker.checked = None
             worker.running = index
             worker.began = time.monotonic()
             limit = self._timeout_of(self._session.items[index])
@@ -307,29 +373,37 @@ class Supervisor:
                 self._kill_group(worker, signal.SIGKILL)
                 worker.deadline = float("inf")
 
-    def _bury(self, worker: _Worker) -> Iterator[Died]:
+    def _bury(self, worker: _Worker) -> Iterator[Died | Sick]:
         """Take in what a dead worker leaves: the test it ran, the tests it had, and its place."""
         _, status = os.waitpid(worker.pid, 0)
         worker.reaped = True
         self._kill_group(worker, signal.SIGKILL)  # children that its test left behind
+        self._end_orphans()
         # Tests that were handed to it but never began go back to the front, in their order.
         self._pending.extendleft(reversed(worker.queue))
-        unfinished = bool(self._pending)
+        worker.queue.clear()
         if worker.running is not None:
             if not worker.elsewhere:
                 yield self._death(worker, worker.running, status=status)
-        elif not worker.killing and not (worker.stopped and status == 0):
+        elif worker.checked is not None:
+            problem = "did not come back from its health check" if worker.killing else "died in its health check"
+            yield Sick(worker.checked, worker.number, f"the worker {problem}")
+        elif not worker.condemned and not worker.retired and not (worker.stopped and status == 0):
             self._idle_deaths += 1
             if self._idle_deaths > _IDLE_DEATHS_ALLOWED:
-                last_words = _tail(worker).strip().splitlines()
+                written = last_words(worker.log, worker.stderr).strip().splitlines()
                 raise InfrastructureError(
                     "workers-die",
-                    f"{self._idle_deaths} workers in a row died before they began a test ({_describe(status)}); "
-                    f"the last wrote: {last_words[-1] if last_words else 'nothing'}",
+                    f"{self._idle_deaths} workers in a row died before they began a test ({describe(status)}); "
+                    f"the last wrote: {written[-1] if written else 'nothing'}",
                 )
         self._forget(worker)
-        if unfinished:
-            self._fork(worker.number)
+        if self._pending:
+            self._start(worker.number)
+
+    def _end_orphans(self) -> None:
+        """End what dead workers left in sessions of their own: it has become this process's child."""
+        end_children(spare=self._strangers | {worker.pid for worker in self._workers})
 
     def _death(self, worker: _Worker, index: int, *, status: int | None) -> Died:
         outcome, message = self._cause(worker, index, status)
@@ -338,7 +412,7 @@ class Supervisor:
             worker=worker.number,
             outcome=outcome,
             message=message,
-            output=_tail(worker),
+            output=last_words(worker.log, worker.stderr),
             duration_s=time.monotonic() - worker.began,
         )
 
@@ -347,9 +421,9 @@ class Supervisor:
             limit = self._timeout_of(self._session.items[index])
             return Outcome.TIMED_OUT, f"exceeded its time limit of {limit:g} s and was killed"
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-        if killed and _oom_kills() > worker.oom_kills:
+        if killed and oom_kills() > worker.oom_kills:
             return Outcome.OUT_OF_MEMORY, "killed by the operating system for lack of memory"
-        return Outcome.CRASHED, f"the worker process died: {_describe(status)}"
+        return Outcome.CRASHED, f"the worker process died: {describe(status)}"
 
     def _kill_group(self, worker: _Worker, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -368,61 +442,3 @@ class Supervisor:
         if worker.stderr is not None:
             os.close(worker.stderr)
         self._workers.remove(worker)
-
-
-def _describe(status: int) -> str:
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        try:
-            return f"{signal.Signals(number).name} (signal {number})"
-        except ValueError:
-            return f"signal {number}"
-    return f"it exited with code {os.waitstatus_to_exitcode(status)} in the middle of the test"
-
-
-def _temporary_file() -> int:
-    """Open an unnamed file: nothing is left behind however the run ends."""
-    descriptor, name = tempfile.mkstemp(prefix="conformance-worker-")
-    os.unlink(name)  # noqa: PTH108
-    return descriptor
-
-
-def _receive_descriptor(connection: socket.socket) -> int | None:
-    """Take the descriptor of the file that the worker's capture writes stderr to, so that it outlives the worker."""
-    connection.settimeout(30)
-    try:
-        _, descriptors, _, _ = socket.recv_fds(connection, 1, 1)
-    except OSError:
-        return None
-    finally:
-        connection.settimeout(None)
-    return descriptors[0] if descriptors else None
-
-
-def _tail(worker: _Worker) -> str:
-    """Return the faulthandler stack and the last lines that the dead worker wrote to stderr."""
-    parts = []
-    for descriptor in dict.fromkeys((worker.log, worker.stderr)):
-        if descriptor is None:
-            continue
-        size = os.fstat(descriptor).st_size
-        start = max(0, size - _TAIL_BYTES)
-        text = os.pread(descriptor, _TAIL_BYTES, start).decode("utf-8", errors="replace").strip("\0\n")
-        if text:
-            parts.append(text)
-    return "\n".join(parts)
-
-
-def _oom_kills() -> int:
-    """Return how often the kernel has killed a process of this control group for lack of memory."""
-    try:
-        lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
-        group = next(line.split("::", 1)[1] for line in lines if "::" in line)
-        events = Path("/sys/fs/cgroup") / group.lstrip("/") / "memory.events"
-        for line in events.read_text(encoding="ascii").splitlines():
-            name, _, value = line.partition(" ")
-            if name == "oom_kill":
-                return int(value)
-    except (OSError, StopIteration, ValueError):
-        pass
-    return 0

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import os
 import signal
 import socket
-import sys
 import warnings
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import pytest
 
 from conformance.engine.capture import attach_log_handlers_once, fresh_capture
 from conformance.engine.channel import Channel
+from conformance.engine.orphans import adopt_orphans, die_with, end_children, has_children
 
-_PR_SET_PDEATHSIG = 1
 DRAIN = "drain"  # run what you have, though nothing follows
 STOP = "stop"
 
@@ -43,45 +44,56 @@ class ReportBuffer:
         self.reports.append(report)
 
 
-def serve(
-    session: pytest.Session,
-    connection: socket.socket,
-    *,
-    log: int,
-    parent: int,
-    environment: Mapping[str, str],
-    recall: memoryview,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What a worker is told once.
+
+    ``log`` is the descriptor of the file that takes what the worker writes past pytest's capture, the faulthandler
+    stack above all. ``parent`` is the parent's process id: the worker dies with it, also when it is killed. ``health``
+    is asked after a failure; it returns what is wrong with the device, None where nothing is.
+    """
+
+    log: int
+    parent: int
+    environment: Mapping[str, str]
+    health: Callable[[], str | None] | None = None
+
+
+def serve(session: pytest.Session, connection: socket.socket, orders: Orders, *, recall: memoryview | None) -> None:
     """Run tests until the parent says stop; never returns.
 
-    The parent sets the one byte of ``recall`` to take back what the worker has not begun. ``log`` is the descriptor of
-    the file that takes what the worker writes past pytest's capture, the faulthandler stack above all. ``parent`` is
-    the parent's process id: the worker dies with it, also when it is killed.
+    The parent sets the one byte of ``recall`` to take back what the worker has not begun; None where it cannot.
     """
     status = 70
+    log = orders.log
     try:
         os.setpgid(0, 0)
-        _die_with(parent)
+        die_with(orders.parent)
+        adopt_orphans()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
-        os.environ.update(environment)
+        os.environ.update(orders.environment)
         channel = Channel(connection)
         captured = fresh_capture(session.config, log)
         attach_log_handlers_once(session.config)
         faulthandler.enable(file=log, all_threads=True)
         faulthandler.register(signal.SIGUSR1, file=log, all_threads=True)
         socket.send_fds(connection, [b"\0"], [captured if captured is not None else log])
-        _run(session, channel, log, recall)
+        _run(session, channel, orders, recall)
         status = 0
     except BaseException as error:
         os.write(log, f"the worker failed outside any test: {type(error).__name__}: {error}\n".encode())
     finally:
+        with contextlib.suppress(Exception):
+            if has_children():
+                end_children(spare=set())
         os._exit(status)
 
 
-def _run(session: pytest.Session, channel: Channel, log: int, recall: memoryview) -> None:
+def _run(session: pytest.Session, channel: Channel, orders: Orders, recall: memoryview | None) -> None:
     config = session.config
+    log = orders.log
     buffer = ReportBuffer()
     for name in ("terminalreporter", "conformance-recorder"):
         plugin = config.pluginmanager.get_plugin(name)
@@ -94,7 +106,7 @@ def _run(session: pytest.Session, channel: Channel, log: int, recall: memoryview
     ended: list[Any] = []  # the end of the last test travels with the start of the next: one wake-up a test
     me = os.getpid()
     while True:
-        while queue and queue[0][0] != recall[0]:
+        while queue and recall is not None and queue[0][0] != recall[0]:
             queue.popleft()  # taken back by the parent
         if not queue or (len(queue) < 2 and not draining):
             if ended:
@@ -122,11 +134,22 @@ def _run(session: pytest.Session, channel: Channel, log: int, recall: memoryview
         item = session.items[index]
         promised = queue[0][1] if queue else None
         following = session.items[promised] if promised is not None else None
-        config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        try:
+            config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        except pytest.exit.Exception as stop:  # the test asked for the end of the whole run
+            channel.send([*buffer.warnings, ("exit", index, (str(stop.msg), stop.returncode))])
+            return
         if os.getpid() != me:
             os._exit(1)  # a child that the test forked has come out of the test: it is no worker
         ended = [*buffer.warnings, ("end", index, pack_reports(config, buffer.reports))]
         buffer.warnings.clear()
+        if orders.health is not None and any(report.failed for report in buffer.reports):
+            channel.send([*ended, ("check", index)])
+            ended = []
+            problem = orders.health()
+            if problem is not None:
+                channel.send([("sick", index, problem)])
+                return
 
 
 def can_recall(session: pytest.Session) -> bool:
@@ -175,13 +198,3 @@ def unpack_reports(config: pytest.Config, item: pytest.Item, packed: Any) -> lis
             report.conformance = extra  # type: ignore[attr-defined]
         reports.append(report)
     return reports
-
-
-def _die_with(parent: int) -> None:
-    """Ask Linux to kill this process when its parent dies; elsewhere a closed channel ends it between tests."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(70)

@@ -60,6 +60,6 @@ _DEFINITIONS = {
     Outcome.CRASHED: "The process that ran the test died: a signal, or an exit in the middle of the test.",
     Outcome.TIMED_OUT: "The test exceeded its time limit and its process was killed.",
     Outcome.OUT_OF_MEMORY: "The operating system killed the process for the memory it used.",
-    Outcome.FLAKY: "The test passed only at a further attempt, after one that failed, crashed or exceeded its time limit.",
+    Outcome.FLAKY: "It passed only at a further attempt, after one that failed, crashed or exceeded its time limit.",
     Outcome.NOT_RUN: "The test was planned, but nothing came back for it: a lost test.",
 }

@@ -82,7 +82,9 @@ def test_the_view_agrees_over_all_combinations(tmp_path: Path) -> None:
             fallback=row.fallback,
         )
         assert row.status is expected, row
-        assert row.planned == row.passed + row.failed + row.skipped + row.xfailed + row.crashed + row.not_run + row.flaky
+        assert (
+            row.planned == row.passed + row.failed + row.skipped + row.xfailed + row.crashed + row.not_run + row.flaky
+        )
         seen.add(row.status)
     assert seen == set(OperatorStatus)
     for operator in operators:

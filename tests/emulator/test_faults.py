@@ -74,6 +74,26 @@ def test_the_process_ends(
 
 
 @pytest.mark.parametrize(("operator", "call"), _CALLS)
+def test_a_poisoned_device_does_nothing_more(neuron: DeviceProcess, operator: str, call: str) -> None:
+    code = f"""
+import torch
+from conformance import emulator
+emulator.inject({operator!r}, "poison")
+x = torch.ones(2, device="neuron")
+for compute in (lambda: torch.{call}, lambda: x + 1, emulator.clear_faults, lambda: torch.cosh(x)):
+    try:
+        compute()
+    except RuntimeError as error:
+        print(str(error).partition(" (injected")[0])
+"""
+    lines = neuron.run(code).output.splitlines()
+    assert "left the device in an unrecoverable state" in lines[0]
+    assert [line.partition(", cannot")[0] for line in lines[1:]] == [
+        "neuron: the device is in an unrecoverable state"
+    ] * 2
+
+
+@pytest.mark.parametrize(("operator", "call"), _CALLS)
 def test_a_hang_lasts_until_the_process_is_killed(neuron: DeviceProcess, operator: str, call: str) -> None:
     ended = neuron.run(_code(operator, "hang", call), timeout_s=1.5)
     assert ended.timed_out

@@ -44,6 +44,7 @@ std::unordered_map<std::string, std::shared_ptr<Fault>>& faults() {
   return *table;
 }
 std::atomic<bool> g_any_fault{false};
+std::atomic<bool> g_poisoned{false}; // for good: as with a real device, only a new process gets a sound one
 
 struct Triggered {
   FaultKind kind = FaultKind::none;
@@ -117,6 +118,8 @@ void append_tensors(const c10::IValue& value, std::vector<at::Tensor>& tensors) 
 
 Call::Call(const c10::OperatorName& overload, Where where) {
   ensure_initialized();
+  TORCH_CHECK(!g_poisoned, "neuron: the device is in an unrecoverable state, cannot execute '", c10::toString(overload),
+      "' (injected fault)");
   const Triggered fault = count(overload, where);
   switch (fault.kind) {
     case FaultKind::none:
@@ -140,6 +143,10 @@ Call::Call(const c10::OperatorName& overload, Where where) {
     case FaultKind::slow:
       std::this_thread::sleep_for(std::chrono::duration<double>(fault.argument));
       break;
+    case FaultKind::poison:
+      g_poisoned = true;
+      TORCH_CHECK(false, "neuron: executing '", c10::toString(overload), "' left the device in an unrecoverable state "
+          "(injected fault)");
     case FaultKind::wrong:
     case FaultKind::nan:
       pending_ = fault.kind;

@@ -12,7 +12,7 @@
 namespace conformance_neuron {
 
 // The order is part of the interface: faults.py numbers the kinds in the same way.
-enum class FaultKind : int64_t { none, not_implemented, error, alloc_error, wrong, nan, hang, segfault, abort, exit, slow };
+enum class FaultKind : int64_t { none, not_implemented, error, alloc_error, wrong, nan, hang, segfault, abort, exit, slow, poison };
 
 enum class Where { native, fallback };
 

@@ -1,0 +1,75 @@
+"""The process of a spawned worker: ``python -m conformance.engine.spawned``, started by ``launch.Spawn`` only."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from conformance.engine.launch import SPAWNED, digest_of
+from conformance.engine.worker import Orders, serve
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnedOrders:
+    """What the parent told a spawned worker, and the connection to it."""
+
+    connection: int
+    log: int
+    parent: int
+    folder: str
+    arguments: list[str]
+    digest: str
+
+
+class Spawned:
+    """A pytest plugin that tells the conformance plugin that this process is a worker."""
+
+    def __init__(self, orders: SpawnedOrders) -> None:
+        self.orders = orders
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Keep pytest's own reporter silent: the parent speaks."""
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            config.pluginmanager.unregister(reporter)
+
+    def serve(self, session: pytest.Session, health: Callable[[], str | None] | None) -> None:
+        """Run what the parent hands out; never returns. The order of the tests is the parent's."""
+        if digest_of(session) != self.orders.digest:
+            sys.__stderr__.write("collecting again gave other tests than the first time\n") if sys.__stderr__ else None
+            os._exit(71)
+        orders = Orders(log=self.orders.log, parent=self.orders.parent, environment={}, health=health)
+        serve(session, socket.socket(fileno=self.orders.connection), orders, recall=None)
+
+
+def spawned_of(config: pytest.Config) -> Spawned | None:
+    """Return the worker's plugin where this process is a spawned worker."""
+    for plugin in config.invocation_params.plugins or ():
+        if isinstance(plugin, Spawned):
+            return plugin
+    return None
+
+
+def main() -> None:
+    """Collect as the parent did, then serve."""
+    told: dict[str, Any] = json.loads(os.environ.pop(SPAWNED))
+    orders = SpawnedOrders(**told)
+    os.chdir(orders.folder)
+    os.set_inheritable(orders.connection, False)
+    code = pytest.main(orders.arguments, plugins=[Spawned(orders)])
+    os._exit(int(code) or 72)  # it should have served, and ended there
+
+
+if __name__ == "__main__":
+    # The class must be the one that the plugin imports, not __main__'s.
+    from conformance.engine.spawned import main as main_of_the_module
+
+    main_of_the_module()
