@@ -89,11 +89,13 @@ def _load(adapter: DeviceAdapter, selection: Selection) -> None:
 
     check_torch()
     adapter.load()  # before torch.testing._internal, which takes the device's name when it is imported
+    from conformance.suites.call_stack import walk_quickly
     from conformance.suites.device_base import use_device
 
     ACTIVE.device = adapter.device
     ACTIVE.selection = selection
     use_device(adapter.device)
+    walk_quickly()
     watch_with(probe_for(adapter))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import gc
 import os
 import signal
 import sys
@@ -149,6 +150,8 @@ def launcher_for(session: pytest.Session, adapter: DeviceAdapter, *, workers: in
             _tell(session.config, f"workers are started anew and collect again: {why_not}")
         return Spawn(session, environment)
     _quieten_threads()
+    # A collector in the child that marks what the parent made would copy every page of it.
+    gc.freeze()
     return Fork(session, environment, adapter.check_health if looks else None)
 
 
