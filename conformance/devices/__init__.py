@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.devices.adapter import DeviceAdapter, DeviceDescription
+from conformance.devices.adapter import DeviceAdapter, DeviceDescription, Presence
 from conformance.devices.registry import adapter_for, known_devices
 
-__all__ = ["DeviceAdapter", "DeviceDescription", "adapter_for", "known_devices"]
+__all__ = ["DeviceAdapter", "DeviceDescription", "Presence", "adapter_for", "known_devices"]

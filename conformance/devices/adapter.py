@@ -15,20 +15,41 @@ class DeviceDescription:
     emulated: bool
     backend: str
     backend_version: str
+    versions: tuple[tuple[str, str], ...] = ()  # of what works beneath the backend: compiler, runtime, driver
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """What can be said about a device without importing torch.
+
+    ``why`` says what was found or what is missing, ``version`` is that of the backend's package. ``count`` is the
+    number of devices, None where only torch could tell.
+    """
+
+    found: bool
+    why: str
+    version: str = ""
+    count: int | None = None
+    emulated: bool = False
 
 
 class DeviceAdapter:
     """Bring one torch device type to the harness; the defaults suit an in-tree device without fallbacks.
 
     Nothing here may import torch when the adapter is created: ``environment`` is applied before torch loads.
-    ``device`` is the torch device type, ``summary`` one line for ``conformance devices``.
+    ``device`` is the torch device type, ``summary`` one line for ``conformance devices``. ``packages`` are the
+    top-level modules the backend is imported as; another adapter is not made for them. ``fallback_note`` says in a few
+    words how a fallback is seen. ``fork_safe`` is False where a process that has loaded the device cannot be forked
+    even if it has not used it; ``fork_note`` says why.
     """
 
     device: str = ""
     summary: str = ""
+    packages: tuple[str, ...] = ()
     environment_prefixes: tuple[str, ...] = ()
     fallback_counter_name: str = "backend account"
     health_is_cheap: bool = False  # then the device is looked at after each failure
+    fallback_note: str = "observer or profiler"
     fork_safe: bool = True
     fork_note: str = ""
 
@@ -51,6 +72,17 @@ class DeviceAdapter:
     def presence(self) -> str:
         """Return in a few words what stands behind the device on this machine, without importing torch."""
         return "present"
+
+    def look(self) -> Presence:
+        """Return whether the device is here and why, without importing torch or the backend."""
+        return Presence(found=True, why=self.presence())
+
+    def device_count(self) -> int | None:
+        """Return the number of devices, None if it cannot be known; ``load`` has been called.
+
+        This may initialise the device: the harness asks in a process that it throws away.
+        """
+        return None
 
     def describe(self) -> DeviceDescription:
         """Return what is recorded about the device; ``load`` has been called, the device stays uninitialised."""

@@ -6,15 +6,12 @@ import platform
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from conformance.devices.adapter import DeviceAdapter, DeviceDescription
+from conformance.devices.adapter import DeviceAdapter, DeviceDescription, Presence
+from conformance.devices.installed import installed_torch, lines_of
 
 
 def _model_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
-    for line in lines:
+    for line in lines_of(Path("/proc/cpuinfo")):
         name, _, value = line.partition(":")
         if name.strip() == "model name" and value.strip():
             return value.strip()
@@ -25,6 +22,16 @@ class _CPUAdapter(DeviceAdapter):
     device = "cpu"
     summary = "the reference device; nothing can fall back from it"
     fallback_counter_name = "none needed: nothing can fall back from the CPU"
+    fallback_note = "none needed"
+
+    def look(self) -> Presence:
+        torch = installed_torch()
+        if torch is None:
+            return Presence(found=False, why="torch is not installed")
+        return Presence(found=True, why=_model_name(), version=torch.version, count=1)
+
+    def device_count(self) -> int:
+        return 1
 
     def describe(self) -> DeviceDescription:
         import torch

@@ -32,13 +32,11 @@ _SECRET = ("TOKEN", "SECRET", "PASSWORD", "KEY")
 
 def check_torch() -> str:
     """Return the version of the installed torch; raise ``InfrastructureError`` if it is missing or too old."""
-    try:
-        import torch
-    except ImportError as error:
-        raise InfrastructureError(
-            "no-torch", f"torch cannot be imported ({error}); install torch 2.6 or newer first"
-        ) from error
     from packaging.version import InvalidVersion, Version
+
+    from conformance.devices.loading import import_torch
+
+    torch = import_torch()
 
     text = str(torch.__version__)
     try:

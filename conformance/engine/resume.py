@@ -28,6 +28,8 @@ def unfinished_run(
         if (row.device, row.suites, row.selection, row.shard, row.shards)
         == (run.device, run.suites, run.selection, shard, shards)
     ]
+    # A run that was merged while a shard was missing is finished by that shard.
+    alike = [row for row in alike if not (row.shard is None and 0 < row.planned < row.collected)]
     if not alike or alike[-1].state is RunState.COMPLETE:
         return None
     row = alike[-1]

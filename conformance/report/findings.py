@@ -204,6 +204,14 @@ def _notes(run: RunRow, whole: Tally) -> tuple[Note, ...]:
                 "a stand-in ran in place of the device; these results say nothing about the hardware.",
             )
         )
+    absent = run.collected - run.planned if run.shard is None else 0
+    if absent > 0:
+        notes.append(
+            Note(
+                NoteKind.INCOMPLETE,
+                f"{number(absent)} of {counted(run.collected, 'collected test')} are in shards that are missing.",
+            )
+        )
     missing = whole.counts[Outcome.NOT_RUN]
     if missing or run.state is not RunState.COMPLETE:
         notes.append(

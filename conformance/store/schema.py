@@ -142,7 +142,7 @@ TABLES = (
     -- The shards that a run was merged from.
     run_id INTEGER NOT NULL REFERENCES run(run_id),
     shard INTEGER NOT NULL,
-    key TEXT NOT NULL,                          -- the key of the shard's own run
+    key TEXT NOT NULL,                          -- of the shard's own run; '' where it is missing or has no tests
     state TEXT NOT NULL CHECK (state IN ({_values(RunState)})),
     host TEXT NOT NULL,
     command TEXT NOT NULL,

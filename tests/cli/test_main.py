@@ -37,7 +37,7 @@ def test_every_command_describes_itself(conformance: Run) -> None:
 
 def test_devices_says_that_neuron_is_emulated(conformance: Run) -> None:
     done = conformance("devices", env={"CONFORMANCE_NEURON": "emulated"})
-    assert [line.split()[:2] for line in done.stdout.splitlines()] == [["cpu", "present"], ["neuron", "emulated"]]
+    assert ["neuron", "emulated"] in [line.split()[:2] for line in done.stdout.splitlines()]
 
 
 @pytest.mark.parametrize(

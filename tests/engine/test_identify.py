@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from conformance.engine.identify import identity_of
+from conformance.engine.identify import generic_class, identity_of
 from conformance.model.identity import Suite
 
 GENERIC = """
@@ -66,6 +66,14 @@ def test_ids_are_equal_on_cpu_and_neuron(pytester: pytest.Pytester) -> None:
     assert on_cpu["test_thing.py::TestThing::test_op_div_floor_rounding_float32"][0] == "div.floor_rounding"
     assert on_cpu["test_thing.py::TestHost::test_host_n_1"] == (None, None, "test_host")
     assert not [test_id for test_id in on_cpu if "neuron" in test_id.lower() or "cpu" in test_id.lower()]
+
+
+@pytest.mark.parametrize("stand_in", ["TestThing", "TestThing_base"])  # torch 2.13, torch 2.6
+@pytest.mark.parametrize("suffix", ["CPU", "NEURON", "PRIVATEUSE1"])
+def test_the_generic_class_is_found_as_each_torch_writes_it(stand_in: str, suffix: str) -> None:
+    device_base = type("DeviceBase", (), {"device_type": "cpu" if suffix == "CPU" else "neuron"})
+    instantiated = type(f"TestThing{suffix}", (device_base, type(stand_in, (), {})), {})
+    assert generic_class(instantiated) == "TestThing"
 
 
 def test_a_function_of_a_local_file_keeps_its_parameters(pytester: pytest.Pytester) -> None:

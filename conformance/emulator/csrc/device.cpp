@@ -75,7 +75,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   void uncheckedSetDevice(c10::Device device) const noexcept override { restore_current_device(device.index()); }
   c10::DeviceIndex deviceCount() const noexcept override { return device_count(); }
 
-  c10::Stream getStream(c10::Device device) const override {
+  c10::Stream getStream(c10::Device device) const noexcept override {  // torch 2.6 declares it so
     const auto index = resolve_index(device.index());
     return stream(current_streams()[static_cast<size_t>(index)], index);
   }
@@ -85,7 +85,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     return stream(next++, resolve_index(device.index()));
   }
   c10::Stream getStreamFromGlobalPool(c10::Device device, bool) const override { return getNewStream(device, 0); }
-  c10::Stream exchangeStream(c10::Stream next) const override {
+  c10::Stream exchangeStream(c10::Stream next) const noexcept override {
     const auto index = resolve_index(next.device_index());
     auto& current = current_streams()[static_cast<size_t>(index)];
     const c10::Stream before = stream(current, index);
