@@ -13,6 +13,7 @@ class Suite(str, Enum):
     MODULES = "modules"
     UPSTREAM = "upstream"
     LOCAL = "local"
+    MODELS = "models"
 
     def __str__(self) -> str:
         return self.value
@@ -25,7 +26,8 @@ class Identity:
     ``file`` is a POSIX path relative to the suite's root (``test_ops.py``; ``opinfo`` and ``modules`` for the built-in
     suites), ``class_name`` the generic class, ``name`` the method without the device, ``template`` the method before
     operator and dtype were filled in. ``op`` and ``module`` are full names (``div.floor_rounding``,
-    ``nn.Linear``), ``dtype`` is torch's name without ``torch.``; each is None where the test has none.
+    ``nn.Linear``), ``dtype`` is torch's name without ``torch.``, ``architecture`` that of a model (``llama``); each is
+    None where the test has none.
     """
 
     file: str
@@ -36,6 +38,7 @@ class Identity:
     op: str | None = None
     module: str | None = None
     dtype: str | None = None
+    architecture: str | None = None
 
     @property
     def test_id(self) -> str:
@@ -46,7 +49,11 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class PlannedTest:
-    """A test that a run undertakes to report on; ``node_id`` is what pytest calls it here."""
+    """A test that a run undertakes to report on.
+
+    ``node_id`` is what pytest calls it here, ``entry_id`` names the entry of the skiplist that speaks of it.
+    """
 
     node_id: str
     identity: Identity
+    entry_id: str = ""

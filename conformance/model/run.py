@@ -28,7 +28,8 @@ class RunInfo:
     asked for, in the words of the command line (``--ops add``); it is empty when all of them were. ``environment``
     holds the effective values of the variables that matter. ``launch`` is what the shards of one launch have in common,
     such as the number of a CI run; it is empty when nothing says so. ``retries`` is how many further attempts a test
-    has after a failure.
+    has after a failure. ``skiplist`` names the lists in force, ``run_skipped`` says that what they skip was run all the
+    same. ``versions`` are those of what works beneath the backend: compiler, runtime, driver.
     """
 
     key: str
@@ -51,6 +52,9 @@ class RunInfo:
     environment: Mapping[str, str] = field(default_factory=dict)
     launch: str = ""
     retries: int = 0
+    skiplist: str = ""
+    run_skipped: bool = False
+    versions: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

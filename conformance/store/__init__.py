@@ -7,10 +7,12 @@ from conformance.store.plan import plan_digest
 from conformance.store.queries import (
     counts_by,
     fallback_operators,
+    listed_entries,
     module_statuses,
     modules,
     operator_statuses,
     operators,
+    registrations,
     resolve_run,
     results,
     runs,
@@ -18,6 +20,7 @@ from conformance.store.queries import (
 from conformance.store.resuming import LastAttempt
 from conformance.store.rows import (
     CountRow,
+    EntryRow,
     FallbackRow,
     ModuleStatusRow,
     OperatorStatusRow,
@@ -29,6 +32,7 @@ from conformance.store.writer import RunWriter
 __all__ = [
     "CountRow",
     "Database",
+    "EntryRow",
     "FallbackRow",
     "LastAttempt",
     "ModuleStatusRow",
@@ -38,11 +42,13 @@ __all__ = [
     "RunWriter",
     "counts_by",
     "fallback_operators",
+    "listed_entries",
     "module_statuses",
     "modules",
     "operator_statuses",
     "operators",
     "plan_digest",
+    "registrations",
     "resolve_run",
     "results",
     "runs",

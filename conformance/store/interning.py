@@ -103,7 +103,7 @@ class Interning:
         if is_new:
             self._connection.executemany(
                 "INSERT INTO fallback_set_overload (fallback_set_id, overload_id) VALUES (?, ?)",
-                [(number, self._overload(overload)) for overload in overloads],
+                [(number, self.overload(overload)) for overload in overloads],
             )
         return number
 
@@ -117,5 +117,6 @@ class Interning:
         for table in self._tables:
             table.rollback()
 
-    def _overload(self, overload: str) -> int:
+    def overload(self, overload: str) -> int:
+        """Return the number of an ATen overload."""
         return self._overloads.get(overload) or self._overloads.number(overload, (overload,))[0]

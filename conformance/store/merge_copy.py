@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from conformance.store.connection import Database
 
 # The number is this database's; nobody writes the run here; the rest is set with the rows it counts or refers to.
-_OWN = ("run_id", "owner", "inventory_id", "planned")
+_OWN = ("run_id", "owner", "inventory_id", "registration_set_id", "planned")
 
 
 class Action(str, Enum):
@@ -81,7 +81,7 @@ def copy_run(database: Database, key: str) -> tuple[Action, int | None]:
             case Verdict.FURTHER:
                 pass
         refuse_if_written(database, here.run_id, here.owner)
-        for table in ("result", "plan", "run_shard"):
+        for table in ("result", "plan", "run_shard", "run_skiplist_entry"):
             connection.execute(f"DELETE FROM main.{table} WHERE run_id = ?", (here.run_id,))
         columns = _columns(connection)
         connection.execute(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping, Sequence
 
-# What makes a row of these tables unique; `text` has one more column.
+# What makes a row of these tables unique.
 _INTERNED: Mapping[str, tuple[str, ...]] = {
     "name": ("name",),
     "text": ("digest",),
@@ -20,6 +20,13 @@ _INTERNED: Mapping[str, tuple[str, ...]] = {
     "spelling": ("head", "cut", "infix", "tail"),
     "overload": ("overload",),
     "fallback_set": ("overloads",),
+    "skiplist_entry": ("digest",),
+}
+_MORE_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "text": ("text",),
+    "skiplist_entry": (
+        *("entry", "expect", "category", "reason", "link", "owner", "added", "expires", "message", "guess"),
+    ),
 }
 
 _MAPS = (*_INTERNED, "test")
@@ -30,6 +37,7 @@ _INVENTORY = "inventory_id IN (SELECT there FROM temp.inventory_map)"
 
 _NAME_COLUMNS = (
     *((column, _TESTS) for column in ("file_id", "class_id", "template_id", "op_id", "module_id", "dtype_id")),
+    ("architecture_id", _TESTS),
     ("worker_id", f"source.result WHERE {_OF_PART}"),
     ("op_id", f"source.inventory_operator WHERE {_INVENTORY}"),
     ("group_id", f"source.inventory_operator WHERE {_INVENTORY}"),
@@ -47,7 +55,7 @@ _RESULT_COLUMNS = {
     "signature_id": "signature",
 }
 
-_DESCRIPTION = ("suite", "file_id", "class_id", "template_id", "op_id", "module_id", "dtype_id")
+_DESCRIPTION = ("suite", "file_id", "class_id", "template_id", "op_id", "module_id", "dtype_id", "architecture_id")
 
 
 class DanglingRows(Exception):  # noqa: N818 - never leaves the package: it becomes an error that names the source
@@ -66,6 +74,8 @@ def copy_rows(
     connection.execute(f"INSERT INTO temp.test_map (there) SELECT DISTINCT test_ref FROM source.plan WHERE {_OF_PART}")
     for column, table in _NAME_COLUMNS:
         _refer(connection, "name", column, table)
+    for table in ("plan", "run_skiplist_entry"):
+        _refer(connection, "skiplist_entry", "entry_ref", f"source.{table} WHERE {_OF_PART}")
     _refer(connection, "spelling", "spelling_id", f"source.plan WHERE {_OF_PART}")
     for column, table in _RESULT_COLUMNS.items():
         _refer(connection, table, column, f"source.result WHERE {_OF_PART}")
@@ -75,6 +85,8 @@ def copy_rows(
         "overload_id",
         "source.fallback_set_overload WHERE fallback_set_id IN (SELECT there FROM temp.fallback_set_map)",
     )
+    registered = f"SELECT registration_set_id FROM source.run WHERE run_id = {int(inventory_of or 0)}"
+    _refer(connection, "overload", "overload_id", f"source.registration WHERE registration_set_id IN ({registered})")
     known_sets = connection.execute("SELECT coalesce(max(id), 0) FROM main.fallback_set").fetchone()[0]
     for table, unique in _INTERNED.items():
         _intern(connection, table, unique)
@@ -88,6 +100,7 @@ def copy_rows(
     )
     _intern_tests(connection)
     _copy_inventory(connection, into)
+    _copy_registrations(connection, inventory_of, into)
     _copy_plan(connection, into)
     _copy_results(connection, into)
     recount(connection, into)
@@ -138,7 +151,7 @@ def _refer(connection: sqlite3.Connection, kind: str, column: str, table: str) -
 
 def _intern(connection: sqlite3.Connection, table: str, unique: tuple[str, ...]) -> None:
     """Write the values that are needed and not there yet, and look up the number of each."""
-    columns = ", ".join((*unique, "text") if table == "text" else unique)
+    columns = ", ".join((*unique, *_MORE_COLUMNS.get(table, ())))
     same = " AND ".join(f"mine.{column} = theirs.{column}" for column in unique)
     find = f"""UPDATE temp.{table}_map SET here = (
         SELECT mine.id FROM source.{table} AS theirs JOIN main.{table} AS mine ON {same}
@@ -159,14 +172,16 @@ def _intern_tests(connection: sqlite3.Connection) -> None:
     """Write the identities that are not there in just this form, as the writer of a plan does."""
     connection.execute(
         """INSERT INTO temp.described
-        SELECT test.id, test.test_id, test.suite, file.here, class.here, template.here, op.here, module.here, dtype.here
+        SELECT test.id, test.test_id, test.suite, file.here, class.here, template.here, op.here, module.here,
+            dtype.here, architecture.here
         FROM temp.test_map JOIN source.test AS test ON test.id = test_map.there
         JOIN temp.name_map AS file ON file.there = test.file_id
         JOIN temp.name_map AS class ON class.there = test.class_id
         JOIN temp.name_map AS template ON template.there = test.template_id
         LEFT JOIN temp.name_map AS op ON op.there = test.op_id
         LEFT JOIN temp.name_map AS module ON module.there = test.module_id
-        LEFT JOIN temp.name_map AS dtype ON dtype.there = test.dtype_id"""
+        LEFT JOIN temp.name_map AS dtype ON dtype.there = test.dtype_id
+        LEFT JOIN temp.name_map AS architecture ON architecture.there = test.architecture_id"""
     )
     same = " AND ".join(f"mine.{column} IS described.{column}" for column in _DESCRIPTION)
     find = f"""UPDATE temp.test_map SET here = (
@@ -223,16 +238,48 @@ def _copy_inventory(connection: sqlite3.Connection, into: int) -> None:
     connection.execute("UPDATE main.run SET inventory_id = ? WHERE run_id = ?", (here, into))
 
 
+def _copy_registrations(connection: sqlite3.Connection, run_id: int | None, into: int) -> None:
+    """Copy what the backend had registered in one run of the source."""
+    row = connection.execute(
+        """SELECT id, digest, torch_version, device FROM source.registration_set
+        WHERE id = (SELECT registration_set_id FROM source.run WHERE run_id = ?)""",
+        (run_id,),
+    ).fetchone()
+    if row is None:
+        return
+    there, *description = row
+    found = connection.execute("SELECT id FROM main.registration_set WHERE digest = ?", (description[0],)).fetchone()
+    here = found[0] if found else None
+    if here is None:
+        here = connection.execute(
+            "INSERT INTO main.registration_set (digest, torch_version, device) VALUES (?, ?, ?)", description
+        ).lastrowid
+        connection.execute(
+            """INSERT INTO main.registration (registration_set_id, overload_id, kind)
+            SELECT ?, overload_map.here, kind FROM source.registration
+            JOIN temp.overload_map ON overload_map.there = registration.overload_id WHERE registration_set_id = ?""",
+            (here, there),
+        )
+    connection.execute("UPDATE main.run SET registration_set_id = ? WHERE run_id = ?", (here, into))
+
+
 def _copy_plan(connection: sqlite3.Connection, into: int) -> None:
     copied = connection.execute(
-        """INSERT INTO main.plan (run_id, test_ref, position, spelling_id)
-        SELECT ?, test_map.here, plan.position + part.first, spelling_map.here
+        """INSERT INTO main.plan (run_id, test_ref, position, spelling_id, entry_ref)
+        SELECT ?, test_map.here, plan.position + part.first, spelling_map.here, skiplist_entry_map.here
         FROM temp.part JOIN source.plan AS plan ON plan.run_id = part.run_id
         JOIN temp.test_map ON test_map.there = plan.test_ref
         JOIN temp.spelling_map ON spelling_map.there = plan.spelling_id
+        LEFT JOIN temp.skiplist_entry_map ON skiplist_entry_map.there = plan.entry_ref
         ORDER BY test_map.here""",
         (into,),
     ).rowcount
+    connection.execute(
+        f"""INSERT OR IGNORE INTO main.run_skiplist_entry (run_id, entry_ref)
+        SELECT ?, skiplist_entry_map.here FROM source.run_skiplist_entry AS force
+        JOIN temp.skiplist_entry_map ON skiplist_entry_map.there = force.entry_ref WHERE {_OF_PART}""",
+        (into,),
+    )
     (planned,) = connection.execute(f"SELECT sum(planned) FROM source.run WHERE {_OF_PART}").fetchone()
     if copied != planned:
         raise DanglingRows(f"a plan has {copied:,} tests where its run counts {planned:,}")

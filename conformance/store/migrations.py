@@ -30,6 +30,12 @@ def m002_attempts_shards_and_resumed_runs(db: sqlite_utils.Database) -> None:
     db.conn.execute("UPDATE run SET collected = planned WHERE collected = 0")
 
 
+@MIGRATIONS()
+def m003_skiplists_registrations_and_architectures(db: sqlite_utils.Database) -> None:
+    """Know which entry of a skiplist speaks of a test, what a backend registered, and the architecture of a model."""
+    reshape(db.conn)
+
+
 def reshape(connection: sqlite3.Connection) -> None:
     """Give the database the tables, indexes and views of this version; the rows stay.
 

@@ -11,7 +11,7 @@ from conformance.errors import ConformanceError
 from conformance.store.text import spelling, storable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable
+    from collections.abc import Collection, Generator, Iterable, Mapping
 
     from conformance.model.identity import Identity, PlannedTest
     from conformance.store.connection import Database
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Another process that writes to the database waits no longer than one such chunk takes (about 30 ms).
 _CHUNK = 5_000
 
-_Description = tuple[str, int, int, int, "int | None", "int | None", "int | None"]
+_Description = tuple[str, int, int, int, "int | None", "int | None", "int | None", "int | None"]
 
 
 def plan_digest(test_ids: Iterable[str]) -> str:
@@ -37,8 +37,11 @@ def write_plan(
     run_id: int,
     tests: list[PlannedTest],
     planned: Collection[str],
+    entries: Mapping[str, int],
 ) -> dict[str, int]:
     """Write the tests after those that are ``planned`` already; return the number of each by its stored test id.
+
+    ``entries`` are the numbers of the skiplist's entries, by their ids.
 
     Identities go in chunks, since it does no harm if they are there without a plan; the plan goes in one piece.
     """
@@ -54,12 +57,18 @@ def write_plan(
     position = len(planned)
     with _transaction(database, interning):
         rows = [
-            (run_id, refs[test_id], position + offset, interning.spelling(spelling(test_id, storable(test.node_id))))
+            (
+                run_id,
+                refs[test_id],
+                position + offset,
+                interning.spelling(spelling(test_id, storable(test.node_id))),
+                entries[test.entry_id] if test.entry_id else None,
+            )
             for offset, (test_id, test) in enumerate(zip(test_ids, tests, strict=True))
         ]
-        rows.sort()
+        rows.sort(key=lambda row: row[:2])
         database.connection.executemany(
-            "INSERT INTO plan (run_id, test_ref, position, spelling_id) VALUES (?, ?, ?, ?)", rows
+            "INSERT INTO plan (run_id, test_ref, position, spelling_id, entry_ref) VALUES (?, ?, ?, ?, ?)", rows
         )
         database.connection.execute("UPDATE run SET planned = planned + ? WHERE run_id = ?", (len(rows), run_id))
     return refs
@@ -80,8 +89,8 @@ def _identities(database: Database, interning: Interning, chunk: dict[str, Ident
     known: dict[str, dict[_Description, int]] = {}
     revisions: dict[str, int] = {}
     for number, test_id, revision, *description in connection.execute(
-        "SELECT id, test_id, revision, suite, file_id, class_id, template_id, op_id, module_id, dtype_id FROM test"
-        " WHERE test_id IN (SELECT value FROM json_each(?))",
+        "SELECT id, test_id, revision, suite, file_id, class_id, template_id, op_id, module_id, dtype_id,"
+        " architecture_id FROM test WHERE test_id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(chunk)),),
     ):
         known.setdefault(test_id, {})[tuple(description)] = number
@@ -98,6 +107,7 @@ def _identities(database: Database, interning: Interning, chunk: dict[str, Ident
             interning.optional_name(_storable(identity.op)),
             interning.optional_name(_storable(identity.module)),
             interning.optional_name(_storable(identity.dtype)),
+            interning.optional_name(_storable(identity.architecture)),
         )
         found = known.get(test_id, {}).get(description)
         if found is None:
@@ -106,8 +116,8 @@ def _identities(database: Database, interning: Interning, chunk: dict[str, Ident
             new.append((found, test_id, revisions.get(test_id, -1) + 1, *description))
         refs[test_id] = found
     connection.executemany(
-        "INSERT INTO test (id, test_id, revision, suite, file_id, class_id, template_id, op_id, module_id, dtype_id)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO test (id, test_id, revision, suite, file_id, class_id, template_id, op_id, module_id, dtype_id,"
+        " architecture_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         new,
     )
     return refs

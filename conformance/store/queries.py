@@ -6,10 +6,20 @@ import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from conformance.errors import UsageError
+from conformance.model.listed import ListedEntry
 from conformance.model.operator import ModuleInventory, OperatorInfo, OperatorStatus
 from conformance.model.outcome import Outcome
+from conformance.model.registration import Registration, RegistrationKind
 from conformance.model.run import RunState
-from conformance.store.rows import CountRow, FallbackRow, ModuleStatusRow, OperatorStatusRow, ResultRow, RunRow
+from conformance.store.rows import (
+    CountRow,
+    EntryRow,
+    FallbackRow,
+    ModuleStatusRow,
+    OperatorStatusRow,
+    ResultRow,
+    RunRow,
+)
 from conformance.store.schema import FELL_BACK, LAST_RESULT, TEST_RESULTS
 from conformance.store.text import storable
 
@@ -21,7 +31,8 @@ if TYPE_CHECKING:
 _RUN_COLUMNS = (
     "run_id, key, created_at, suites, device, device_name, emulated, torch_version, backend, backend_version,"
     " harness_version, python_version, host, operating_system, command, selection, probe, seed, state, started_at,"
-    " finished_at, planned, plan_digest, collected, shard, shards, split, launch, retries, resumed, owner, environment"
+    " finished_at, planned, plan_digest, collected, shard, shards, split, launch, retries, resumed, owner,"
+    " skiplist, run_skipped, versions, environment"
 )
 
 _OUTCOMES = {outcome.value: outcome for outcome in Outcome}
@@ -176,6 +187,42 @@ def operator_statuses(db: Database, run_id: int) -> list[OperatorStatusRow]:
     ]
 
 
+def listed_entries(db: Database, run_id: int) -> list[EntryRow]:
+    """Return the entries of the skiplists in force in a run, those that spoke of no test too, by their id."""
+    counts: dict[int, dict[Outcome, int]] = {}
+    for ref, outcome, tests in db.query(
+        f"""SELECT plan.entry_ref, coalesce(result.outcome, 'not_run'), count(*)
+        FROM plan LEFT JOIN {LAST_RESULT} WHERE plan.run_id = ? AND plan.entry_ref IS NOT NULL GROUP BY 1, 2""",
+        (run_id,),
+    ):
+        counts.setdefault(ref, {})[_OUTCOMES[outcome]] = tests
+    return [
+        EntryRow(
+            ListedEntry(*listed[:9], *map(bool, listed[9:])), sum(counts.get(ref, {}).values()), counts.get(ref, {})
+        )
+        for ref, *listed in db.query(
+            """SELECT entry.id, entry, expect, category, reason, link, owner, added, expires, message, guess
+            FROM run_skiplist_entry AS force JOIN skiplist_entry AS entry ON entry.id = force.entry_ref
+            WHERE force.run_id = ? ORDER BY entry.entry, entry.id""",
+            (run_id,),
+        )
+    ]
+
+
+def registrations(db: Database, run_id: int) -> list[Registration]:
+    """Return what the backend had registered for every ATen overload, by overload; empty where nobody looked."""
+    return [
+        Registration(overload, RegistrationKind(kind))
+        for overload, kind in db.query(
+            """SELECT overload.overload, registration.kind
+            FROM run JOIN registration ON registration.registration_set_id = run.registration_set_id
+            JOIN overload ON overload.id = registration.overload_id
+            WHERE run.run_id = ? ORDER BY overload.overload""",
+            (run_id,),
+        )
+    ]
+
+
 def module_statuses(db: Database, run_id: int) -> list[ModuleStatusRow]:
     """Return the same as operator_statuses for modules."""
     overloads = _overloads_by_subject(db, run_id, "module_id")
@@ -257,6 +304,8 @@ def _run_row(row: tuple[Any, ...], recorded: dict[Outcome, int]) -> RunRow:
     values["suites"] = tuple(json.loads(values["suites"]))
     values["environment"] = json.loads(values["environment"])
     values["emulated"] = bool(values["emulated"])
+    values["run_skipped"] = bool(values["run_skipped"])
+    values["versions"] = tuple((name, version) for name, version in json.loads(values["versions"]))
     values["state"] = RunState(values["state"])
     counts = dict.fromkeys(Outcome, 0) | recorded
     counts[Outcome.NOT_RUN] = values["planned"] - sum(counts.values()) + counts[Outcome.NOT_RUN]
@@ -265,7 +314,7 @@ def _run_row(row: tuple[Any, ...], recorded: dict[Outcome, int]) -> RunRow:
 
 def _result_row(row: tuple[Any, ...]) -> ResultRow:
     _, *identity, outcome, fallback, test_fallback, samples, samples_passed, failing_sample = row[:16]
-    duration_s, reason, message, _, signature, attempt, worker, details = row[16:]
+    duration_s, reason, message, _, signature, attempt, worker, details, *listed = row[16:]
     values = (
         *identity,
         _OUTCOMES[outcome],
@@ -281,6 +330,7 @@ def _result_row(row: tuple[Any, ...]) -> ResultRow:
         signature,
         attempt,
         worker,
+        *listed,
     )
     return ResultRow(*values)
 

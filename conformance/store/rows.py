@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from conformance.model.listed import ListedEntry
     from conformance.model.operator import OperatorStatus
     from conformance.model.outcome import Outcome
     from conformance.model.run import RunState
@@ -53,6 +54,9 @@ class RunRow:
     retries: int = 0
     resumed: int = 0
     owner: str = ""
+    skiplist: str = ""
+    run_skipped: bool = False
+    versions: tuple[tuple[str, str], ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[Outcome, int] = field(default_factory=dict)
 
@@ -63,7 +67,8 @@ class ResultRow:
 
     A planned test without a result has the outcome ``not_run`` and ``attempt`` 0. ``fallback_ops`` are the overloads
     that ran on the CPU inside the operator-under-test window, ``test_fallback_ops`` those anywhere in the test; both
-    are None where no probe looked, and empty where one looked and saw none. Durations are in seconds.
+    are None where no probe looked, and empty where one looked and saw none. Durations are in seconds. ``entry`` and
+    ``expect`` are those of the skiplist's entry that speaks of the test, empty where none does.
     """
 
     test_id: str
@@ -88,6 +93,18 @@ class ResultRow:
     signature: str
     attempt: int
     worker: str
+    architecture: str | None = None
+    entry: str = ""
+    expect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRow:
+    """An entry of the skiplist in force in a run, and how many planned tests it speaks of, by outcome."""
+
+    entry: ListedEntry
+    tests: int
+    counts: Mapping[Outcome, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

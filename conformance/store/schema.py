@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from conformance.model.identity import Suite
 from conformance.model.operator import OperatorStatus
 from conformance.model.outcome import Outcome
+from conformance.model.registration import RegistrationKind
 from conformance.model.run import RunState
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x74636E66
 
 # The number of migrations in conformance.store.migrations; each sets PRAGMA user_version to its own number.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def _values(enum: type[Enum]) -> str:
@@ -101,6 +102,41 @@ TABLES = (
     PRIMARY KEY (inventory_id, module_id, dtype_id),
     FOREIGN KEY (inventory_id, module_id) REFERENCES inventory_module(inventory_id, module_id)
 ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE registration_set (
+    -- What a backend had registered for every ATen overload. Runs with the same content share one.
+    id INTEGER PRIMARY KEY,
+    digest BLOB NOT NULL UNIQUE,                -- BLAKE2b of the torch version, the device and the content
+    torch_version TEXT NOT NULL,
+    device TEXT NOT NULL
+) STRICT""",
+    f"""CREATE TABLE registration (
+    -- One overload of a set: a kernel, a composite, a fallback to the CPU, or nothing (a call raises).
+    registration_set_id INTEGER NOT NULL REFERENCES registration_set(id),
+    overload_id INTEGER NOT NULL REFERENCES overload(id),
+    kind TEXT NOT NULL CHECK (kind IN ({_values(RegistrationKind)})),
+    PRIMARY KEY (registration_set_id, overload_id)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE skiplist_entry (
+    -- Every entry of a skiplist, once in each form that some run knew it in.
+    id INTEGER PRIMARY KEY,
+    digest BLOB NOT NULL UNIQUE,                -- BLAKE2b of all columns that follow
+    entry TEXT NOT NULL,                        -- its id in the list
+    expect TEXT NOT NULL,
+    category TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    link TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    added TEXT NOT NULL,
+    expires TEXT NOT NULL,
+    message TEXT NOT NULL,                      -- the regular expression that a failure must match; '' for any
+    guess INTEGER NOT NULL CHECK (guess IN (0, 1))
+) STRICT""",
+    """CREATE TABLE run_skiplist_entry (
+    -- The entries in force in a run, also those that spoke of no test.
+    run_id INTEGER NOT NULL REFERENCES run(run_id),
+    entry_ref INTEGER NOT NULL REFERENCES skiplist_entry(id),
+    PRIMARY KEY (run_id, entry_ref)
+) STRICT, WITHOUT ROWID""",
     f"""CREATE TABLE run (
     -- One execution of a plan on one device.
     run_id INTEGER PRIMARY KEY AUTOINCREMENT,   -- never used twice, even after a run was deleted
@@ -135,6 +171,10 @@ TABLES = (
     launch TEXT NOT NULL DEFAULT '',            -- what the shards of one launch share, such as a CI run's number
     retries INTEGER NOT NULL DEFAULT 0,         -- further attempts allowed after a failure, crash or time-out
     resumed INTEGER NOT NULL DEFAULT 0,         -- how often the run was taken up again
+    skiplist TEXT NOT NULL DEFAULT '',          -- the skiplists in force; '' when none was
+    run_skipped INTEGER NOT NULL DEFAULT 0 CHECK (run_skipped IN (0, 1)),   -- what they skip was run all the same
+    versions TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(versions)),       -- JSON array of [name, version] pairs
+    registration_set_id INTEGER REFERENCES registration_set(id),
     owner TEXT NOT NULL DEFAULT '',             -- the process that writes it: its id and its start in clock ticks
     CHECK ((shard IS NULL) = (shards IS NULL) AND (shard IS NULL OR shard BETWEEN 1 AND shards))
 ) STRICT""",
@@ -170,6 +210,7 @@ TABLES = (
     op_id INTEGER REFERENCES name(id),
     module_id INTEGER REFERENCES name(id),
     dtype_id INTEGER REFERENCES name(id),
+    architecture_id INTEGER REFERENCES name(id),
     UNIQUE (test_id, revision)
 ) STRICT""",
     "CREATE INDEX test_op ON test(op_id, dtype_id) WHERE op_id IS NOT NULL",
@@ -190,6 +231,7 @@ TABLES = (
     test_ref INTEGER NOT NULL REFERENCES test(id),
     position INTEGER NOT NULL,                  -- the order in which they were collected, from 0
     spelling_id INTEGER NOT NULL REFERENCES spelling(id),
+    entry_ref INTEGER REFERENCES skiplist_entry(id),            -- the entry that speaks of the test; NULL: none
     PRIMARY KEY (run_id, test_ref)
 ) STRICT, WITHOUT ROWID""",
     f"""CREATE TABLE result (
@@ -244,7 +286,8 @@ TEST_RESULTS = f"""SELECT plan.run_id, test.test_id, {NODE_ID} AS node_id,
         coalesce(result.duration_us, 0) / 1e6 AS duration_s,
         coalesce(reason.text, '') AS reason, coalesce(message.text, '') AS message,
         result.signature_id, coalesce(signature.signature, '') AS signature, coalesce(result.attempt, 0) AS attempt,
-        coalesce(worker.name, '') AS worker, coalesce(details.text, '') AS details
+        coalesce(worker.name, '') AS worker, coalesce(details.text, '') AS details,
+        architecture.name AS architecture, coalesce(entry.entry, '') AS entry, coalesce(entry.expect, '') AS expect
     FROM run
     JOIN plan ON plan.run_id = run.run_id
     JOIN test ON test.id = plan.test_ref
@@ -255,6 +298,8 @@ TEST_RESULTS = f"""SELECT plan.run_id, test.test_id, {NODE_ID} AS node_id,
     LEFT JOIN name AS op ON op.id = test.op_id
     LEFT JOIN name AS module ON module.id = test.module_id
     LEFT JOIN name AS dtype ON dtype.id = test.dtype_id
+    LEFT JOIN name AS architecture ON architecture.id = test.architecture_id
+    LEFT JOIN skiplist_entry AS entry ON entry.id = plan.entry_ref
     LEFT JOIN {LAST_RESULT}
     LEFT JOIN fallback_set AS fallback ON fallback.id = result.fallback_set_id
     LEFT JOIN fallback_set AS test_fallback ON test_fallback.id = result.test_fallback_set_id

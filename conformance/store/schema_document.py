@@ -76,7 +76,7 @@ _VIEW_COLUMNS = {
             "PyTorch's own `test_ops.py::TestCommon::test_out_add_float32`"
         ),
         "node_id": "what pytest called the test in this run",
-        "suite": "opinfo, modules, upstream or local",
+        "suite": "opinfo, modules, models, upstream or local",
         "file": "POSIX path relative to the suite's root",
         "class": "the generic class, '' for a function",
         "template": "the test method before operator and dtype were filled in",
@@ -100,6 +100,9 @@ _VIEW_COLUMNS = {
         ),
         "worker": "the worker that ran it",
         "details": "the traceback, or the stack of the process that died",
+        "architecture": "the model's architecture, such as llama; NULL where the test has none",
+        "entry": "the id of the skiplist's entry that speaks of the test; '' where none does",
+        "expect": "what that entry expects: skip, fail, crash, timeout, fallback or flaky",
     },
     "test_attempts": {
         "run_id": "the run's number",

@@ -13,6 +13,7 @@ from conformance.model.outcome import Outcome
 from conformance.model.run import PlanScope, RunState
 from conformance.store.interning import Interning
 from conformance.store.inventory import write_inventory
+from conformance.store.listing import write_entries, write_registrations
 from conformance.store.plan import plan_digest, write_plan
 from conformance.store.resuming import LastAttempt, take_up, this_process
 from conformance.store.text import DETAILS_LIMIT, MESSAGE_LIMIT, capped, storable
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
     from conformance.model.identity import PlannedTest
+    from conformance.model.listed import ListedEntry
     from conformance.model.operator import ModuleInventory, OperatorInfo
+    from conformance.model.registration import Registration
     from conformance.model.result import Result
     from conformance.model.run import RunInfo
     from conformance.store.connection import Database
@@ -30,8 +33,8 @@ if TYPE_CHECKING:
 _INSERT_RUN = """INSERT INTO run (
     key, created_at, state, suites, device, device_name, emulated, torch_version, backend, backend_version,
     harness_version, python_version, host, operating_system, command, selection, probe, seed, environment, launch,
-    retries, owner
-) VALUES (?, ?, 'planned', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    retries, owner, skiplist, run_skipped, versions
+) VALUES (?, ?, 'planned', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 # An interrupt between a commit and its bookkeeping makes the next flush write the same rows again.
 _INSERT_RESULT = """INSERT INTO result (
@@ -77,6 +80,7 @@ class RunWriter:
         self._interning = Interning(database.connection)
         self._run_id: int | None = None
         self._tests: dict[str, int] = {}
+        self._entries: dict[str, int] = {}
         self._buffer: list[tuple[int, Result]] = []
         self._flushed_at = time.monotonic()
         self._last: dict[int, tuple[int, Outcome]] = {}
@@ -125,6 +129,9 @@ class RunWriter:
                     storable(run.launch),
                     run.retries,
                     this_process(),
+                    storable(run.skiplist),
+                    int(run.run_skipped),
+                    json.dumps([list(map(storable, pair)) for pair in run.versions], ensure_ascii=False),
                 ),
             ).lastrowid
         self._run_id = run_id
@@ -134,6 +141,19 @@ class RunWriter:
         """Write what torch declares for the run's device: the denominators; equal inventories are stored once."""
         with self._transaction() as connection:
             write_inventory(connection, self._interning, self.run_id, operators, modules)
+
+    def write_registrations(self, registrations: Iterable[Registration]) -> None:
+        """Write what the backend has registered for every ATen overload; equal sets are stored once."""
+        with self._transaction() as connection:
+            write_registrations(connection, self._interning, self.run_id, registrations)
+
+    def write_skiplist(self, entries: Iterable[ListedEntry]) -> None:
+        """Write the entries in force; call it before write_plan, whose tests name them.
+
+        Raises ConformanceError (``duplicate-entry``) when two have one id.
+        """
+        with self._transaction() as connection:
+            self._entries = write_entries(connection, self.run_id, entries)
 
     def write_plan(self, tests: Iterable[PlannedTest], scope: PlanScope | None = None) -> int:
         """Write the tests the run undertakes to report on; return how many.
@@ -151,7 +171,7 @@ class RunWriter:
                 "UPDATE run SET plan_digest = ?, collected = ?, shard = ?, shards = ?, split = ? WHERE run_id = ?",
                 (scope.digest, scope.collected, scope.shard, scope.shards, scope.split, self.run_id),
             )
-        refs = write_plan(self._database, self._interning, self.run_id, tests, self._tests.keys())
+        refs = write_plan(self._database, self._interning, self.run_id, tests, self._tests.keys(), self._entries)
         self._tests.update(refs)
         return len(refs)
 

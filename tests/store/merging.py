@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 from typing import TYPE_CHECKING, Any
 
 from conformance.model.identity import Identity, PlannedTest, Suite
+from conformance.model.listed import ListedEntry
 from conformance.model.operator import ModuleInventory, OperatorInfo
 from conformance.model.outcome import Outcome
+from conformance.model.registration import Registration, RegistrationKind
 from conformance.model.result import FallbackAccount, Result, SampleAccount
 from conformance.model.run import PlanScope, RunState
 from conformance.store import (
@@ -15,11 +18,13 @@ from conformance.store import (
     RunWriter,
     counts_by,
     fallback_operators,
+    listed_entries,
     module_statuses,
     modules,
     operator_statuses,
     operators,
     plan_digest,
+    registrations,
     resolve_run,
 )
 from conformance.store.merge import MergedRun, merge
@@ -34,6 +39,13 @@ if TYPE_CHECKING:
 DAY = "2026-11-01"
 INVENTORY = [OperatorInfo(f"op.{number}", f"op_{number}", "pointwise", ("float32", "int64")) for number in range(12)]
 MODULES = [ModuleInventory("nn.Linear", ("float32",)), ModuleInventory("nn.GELU", ("float32",))]
+
+ENTRIES = [
+    ListedEntry(f"entry-{number}", "fail", "precision", f"Reason {number}.", "link", added=DAY) for number in range(4)
+]
+REGISTRATIONS = [
+    Registration(f"aten::op_{number}", list(RegistrationKind)[number % len(RegistrationKind)]) for number in range(9)
+]
 
 
 def plan(count: int) -> list[PlannedTest]:
@@ -52,6 +64,12 @@ def _planned(number: int) -> PlannedTest:
         identity = Identity("opinfo", "TestOperators", name, Suite.OPINFO, f"test_x{number}", op, None, dtype)
     node = f"{identity.file}.py::{identity.class_name}NEURON::{name.removesuffix('_' + dtype)}_neuron_{dtype}"
     return PlannedTest(node, identity)
+
+
+def _listed(test: PlannedTest) -> PlannedTest:
+    """Let an entry of the skiplist speak of some tests."""
+    number = sum(test.identity.test_id.encode())
+    return dataclasses.replace(test, entry_id=ENTRIES[number % 3].entry_id) if number % 5 == 0 else test
 
 
 def outcome_of(test: PlannedTest) -> list[Result]:
@@ -98,7 +116,9 @@ def write(
         writer = RunWriter(database, flush_interval_s=3600)
         writer.begin(run)
         writer.write_inventory(operators=INVENTORY, modules=MODULES)
-        writer.write_plan(tests, scope)
+        writer.write_registrations(REGISTRATIONS)
+        writer.write_skiplist(ENTRIES)
+        writer.write_plan(map(_listed, tests), scope)
         writer.start(started_at=started_at)
         _carry_out(writer, tests[:done], state, finished_at)
         _disown(database, run.key)
@@ -183,7 +203,7 @@ WHERE run_id = ? ORDER BY test.test_id, attempt"""
 
 _RESULTS = """SELECT test_id, node_id, suite, file, class, template, op, module, dtype, outcome, fallback_ops,
     test_fallback_ops, samples, samples_passed, failing_sample, duration_s, reason, message, signature, attempt, worker,
-    details FROM test_results WHERE run_id = ? ORDER BY test_id"""
+    details, architecture, entry, expect FROM test_results WHERE run_id = ? ORDER BY test_id"""
 
 
 def contents(path: Path, selector: str = "latest") -> dict[str, object]:
@@ -200,6 +220,8 @@ def contents(path: Path, selector: str = "latest") -> dict[str, object]:
             "fallbacks": fallback_operators(database, run_id),
             "dtypes": counts_by(database, run_id, "dtype"),
             "groups": counts_by(database, run_id, "group"),
+            "entries": listed_entries(database, run_id),
+            "registrations": registrations(database, run_id),
             "counts": resolve_run(database, str(run_id)).counts,
         }
     assert found["results"]

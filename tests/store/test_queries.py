@@ -1,23 +1,29 @@
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
 
-from conformance.errors import UsageError
+from conformance.errors import ConformanceError, UsageError
+from conformance.model.listed import ListedEntry
 from conformance.model.operator import ModuleInventory, OperatorInfo, OperatorStatus
 from conformance.model.outcome import Outcome
+from conformance.model.registration import Registration, RegistrationKind
 from conformance.model.result import FallbackAccount, Result
 from conformance.model.run import RunState
 from conformance.store import (
     Database,
+    EntryRow,
     FallbackRow,
     OperatorStatusRow,
     RunWriter,
     counts_by,
     fallback_operators,
+    listed_entries,
     module_statuses,
     operator_statuses,
+    registrations,
     resolve_run,
     results,
     runs,
@@ -153,6 +159,52 @@ def test_the_counts_of_a_run_are_those_of_its_rows(sample: Database) -> None:
         assert list(run.counts) == list(Outcome)
         assert nonzero(run.counts) == {outcome: outcomes.count(outcome) for outcome in set(outcomes)}
         assert run.planned == len(outcomes)
+
+
+def test_entries_in_force_count_their_tests_and_are_stored_once(database: Database) -> None:
+    entries = [
+        ListedEntry(
+            "complex", "fail", "unsupported-dtype", "No complex type.", "link", "me", "2026-10-20", "", "no .*"
+        ),
+        ListedEntry("idle", "skip", "runtime", "Hangs.", guess=True),
+    ]
+    for _ in range(2):
+        writer = RunWriter(database)
+        writer.begin(run_info(skiplist="skiplists/neuron", run_skipped=True, versions=(("compiler", "2.1"),)))
+        writer.write_skiplist(entries)
+        tests = [planned("test_1"), planned("test_2"), planned("test_3")]
+        writer.write_plan([dataclasses.replace(test, entry_id="complex") for test in tests[:2]] + tests[2:])
+        writer.add(Result(id_of("test_1"), Outcome.FAILED))
+        writer.finish(RunState.COMPLETE, finished_at="2026-11-01T00:00:02Z")
+    assert listed_entries(database, 2) == [
+        EntryRow(entries[0], 2, {Outcome.FAILED: 1, Outcome.NOT_RUN: 1}),
+        EntryRow(entries[1], 0, {}),
+    ]
+    assert [(row.entry, row.expect) for row in results(database, 2)] == [("complex", "fail")] * 2 + [("", "")]
+    assert list(database.query("SELECT count(*) FROM skiplist_entry")) == [(2,)]
+    run = resolve_run(database, "2")
+    assert (run.skiplist, run.run_skipped, run.versions) == ("skiplists/neuron", True, (("compiler", "2.1"),))
+
+
+def test_two_entries_with_one_id_are_refused(database: Database) -> None:
+    writer = RunWriter(database)
+    writer.begin(run_info())
+    with pytest.raises(ConformanceError, match="two entries of the skiplist have the id 'a'"):
+        writer.write_skiplist([ListedEntry("a", "fail", "unknown", "x"), ListedEntry("a", "skip", "unknown", "y")])
+
+
+def test_equal_registrations_are_stored_once(database: Database) -> None:
+    found = [
+        Registration("aten::add.Tensor", RegistrationKind.KERNEL),
+        Registration("aten::x", RegistrationKind.MISSING),
+    ]
+    for content in (found, found[::-1], found[:1], []):
+        writer = RunWriter(database)
+        writer.begin(run_info())
+        if content:
+            writer.write_registrations(content)
+    assert [registrations(database, run) for run in (1, 2, 3, 4)] == [found, found, found[:1], []]
+    assert list(database.query("SELECT count(*) FROM registration_set")) == [(2,)]
 
 
 def test_statuses_have_a_row_for_every_operator_and_dtype(database: Database) -> None:
