@@ -43,15 +43,31 @@ def last_words(*descriptors: int | None) -> str:
 
 
 def oom_kills() -> int:
-    """Return how often the kernel has killed a process of this control group for lack of memory."""
+    """Return how often the kernel has killed a process of this control group, version 2 or 1, for lack of memory."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
-        group = next(line.split("::", 1)[1] for line in lines if "::" in line)
-        events = Path("/sys/fs/cgroup") / group.lstrip("/") / "memory.events"
-        for line in events.read_text(encoding="ascii").splitlines():
+    except OSError:
+        return 0
+    root = Path("/sys/fs/cgroup")
+    for line in lines:
+        _, controllers, group = line.split(":", 2)
+        if not controllers:
+            found = _count_in(root / group.lstrip("/") / "memory.events")
+        elif "memory" in controllers.split(","):
+            found = _count_in(root / "memory" / group.lstrip("/") / "memory.oom_control")
+        else:
+            continue
+        if found:
+            return found
+    return 0
+
+
+def _count_in(file: Path) -> int:
+    try:
+        for line in file.read_text(encoding="ascii").splitlines():
             name, _, value = line.partition(" ")
             if name == "oom_kill":
                 return int(value)
-    except (OSError, StopIteration, ValueError):
+    except (OSError, ValueError):
         pass
     return 0

@@ -114,6 +114,7 @@ class _Worker:
     draining: bool = False
     condemned: bool = False
     reaped: bool = False
+    deaf: bool = False  # it has closed its channel
     retired: bool = False  # it ends of itself: its device is sick
     elsewhere: bool = False  # it runs a test that was taken back and handed to another
     oom_kills: int = 0
@@ -214,7 +215,7 @@ class Supervisor:
 
     def _feed(self, worker: _Worker) -> None:
         """Keep two tests or more in the worker's hands, so that it always knows which one follows."""
-        if not worker.ready or worker.retired:
+        if not worker.ready or worker.retired or worker.deaf:
             return
         batch: list[int] = []
         size = max(1, min(_LARGEST_BATCH, len(self._pending) // (4 * self._count)))
@@ -281,11 +282,11 @@ class Supervisor:
                 continue
             if not worker.ready:
                 if not self._welcome(worker):
-                    yield from self._bury(worker)
+                    yield from self._lose_touch(worker)
                 continue
             messages = worker.channel.receive()
             if messages is None:
-                yield from self._bury(worker)
+                yield from self._lose_touch(worker)
                 continue
             for batch in messages:
                 for message in batch:
@@ -295,6 +296,16 @@ class Supervisor:
         self._rebalance()
         if crowded:
             time.sleep(_REST_S)  # short tests: let news gather, or each would take the processor from its worker
+
+    def _lose_touch(self, worker: _Worker) -> Iterator[Died | Sick]:
+        """Wait no longer for word from a worker that has closed its channel: it may go on, as another program."""
+        if worker.watch is None:  # then there is no telling a worker that lives from one that has died
+            yield from self._bury(worker)
+            return
+        self._selector.unregister(worker.channel)
+        worker.deaf = True
+        if worker.running is None:
+            worker.deadline = min(worker.deadline, time.monotonic() + _GRACE_S)
 
     def _take(
         self, worker: _Worker, message: tuple[Any, ...]
@@ -433,7 +444,8 @@ class Supervisor:
                 os.kill(worker.pid, number)
 
     def _forget(self, worker: _Worker) -> None:
-        self._selector.unregister(worker.channel)
+        if not worker.deaf:
+            self._selector.unregister(worker.channel)
         worker.channel.close()
         if worker.watch is not None:
             self._selector.unregister(worker.watch)
