@@ -74,7 +74,7 @@ def test_readme_commands_exist() -> None:
     for line in commands:
         words = re.findall(r"'[^']*'|\S+", line)
         names = [word for word in words[1:3] if not word.startswith("-")]
-        names = names[:2] if names[0] in ("site", "skiplist", "upstream") else names[:1]
+        names = names[:2] if names[0] in ("site", "skiplist", "opdb", "upstream") else names[:1]
         page = subprocess.run(
             [sys.executable, "-m", "conformance", *names, "--help"], capture_output=True, text=True, check=True
         ).stdout

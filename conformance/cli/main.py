@@ -13,7 +13,19 @@ from conformance import __version__
 from conformance.errors import ConformanceError, InfrastructureError
 
 # In the order in which a newcomer needs them.
-_COMMANDS = ("run", "report", "site", "collect", "devices", "selftest", "doctor", "merge", "skiplist", "upstream")
+_COMMANDS = (
+    "run",
+    "report",
+    "site",
+    "collect",
+    "devices",
+    "selftest",
+    "doctor",
+    "merge",
+    "skiplist",
+    "opdb",
+    "upstream",
+)
 
 
 class _Commands(click.Group):

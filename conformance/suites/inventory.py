@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Iterable
 from typing import Any
 
 from conformance.model.operator import ModuleInventory, OperatorInfo
@@ -19,7 +20,7 @@ _BY_NAME = {
     "fft": "fft.* stft istft",
     "attention": (
         "nn.functional.scaled_dot_product_attention nn.functional.multi_head_attention* "
-        "torch.ops.aten._flash_attention* torch.ops.aten._efficient_attention*"
+        "torch.ops.aten._flash_attention* torch.ops.aten._efficient_attention* torch.ops.aten._scaled_dot_product_*"
     ),
     "convolution": "nn.functional.conv* nn.functional.unfold nn.functional.fold",
     "pooling": "nn.functional.*pool* max_pool2d*",
@@ -52,7 +53,7 @@ _BY_NAME = {
     "reduction": (
         "median nanmedian quantile nanquantile cov corrcoef dist cdist trace sum_to_size allclose "
         "equal _segment_reduce* nn.functional.pdist nn.functional.pairwise_distance "
-        "nn.functional.cosine_similarity"
+        "nn.functional.cosine_similarity aminmax logsumexp norm std_mean var_mean"
     ),
     "shape": (
         "*view* reshape* expand* permute* transpose* swapaxes swapdims movedim moveaxis squeeze* "
@@ -63,7 +64,7 @@ _BY_NAME = {
         "constant_pad_nd _chunk_cat nn.functional.pad nn.functional.pixel_* "
         "nn.functional.channel_shuffle to item detach*"
     ),
-    "pointwise": "jiterator*",
+    "pointwise": "jiterator* logaddexp nn.functional.hardswish nn.functional.leaky_relu",
 }
 _BY_CLASS = {
     "UnaryUfuncInfo": "pointwise",
@@ -85,7 +86,7 @@ def operators(device: str) -> list[OperatorInfo]:
                 name=op.full_name,
                 aten_name=op.aten_name or op.name,
                 group=group_of(op),
-                dtypes=_names(op.supported_dtypes(device)),
+                dtypes=dtype_names(op.supported_dtypes(device)),
                 supports_autograd=bool(op.supports_autograd),
                 supports_out=bool(op.supports_out),
             )
@@ -100,7 +101,7 @@ def modules(device: str) -> list[ModuleInventory]:
     from torch.testing._internal.common_modules import module_db
 
     return sorted(
-        (ModuleInventory(name=info.name, dtypes=_names(info.supported_dtypes(device))) for info in module_db),
+        (ModuleInventory(name=info.name, dtypes=dtype_names(info.supported_dtypes(device))) for info in module_db),
         key=lambda info: info.name,
     )
 
@@ -132,5 +133,6 @@ def _group_by_tag(op: Any) -> str | None:
     return None
 
 
-def _names(dtypes: Any) -> tuple[str, ...]:
+def dtype_names(dtypes: Iterable[Any]) -> tuple[str, ...]:
+    """Return torch's names of dtypes without ``torch.``, sorted."""
     return tuple(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))

@@ -1,0 +1,135 @@
+"""``conformance opdb``: what PyTorch has to offer, version by version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from conformance.model.overload import Snapshot
+
+_FORMAT = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "md"]),
+    default="text",
+    show_default=True,
+    help="For people, for scripts, or for a GitHub job summary.",
+)
+
+
+@click.group("opdb")
+def command() -> None:
+    """List, compare and record PyTorch's operators, overloads and modules."""
+
+
+@command.command("show", short_help="Show one operator, overload or module, or how much there is.")
+@click.argument("name", required=False)
+@click.option(
+    "--snapshot",
+    "source",
+    metavar="VERSION|DIR",
+    help="Which torch. Default: the installed one, or else the newest.",
+)
+@_FORMAT
+def show(name: str | None, source: str | None, form: str) -> None:
+    """Show an operator, an overload (aten::add.Tensor) or a module; without NAME what there is of each.
+
+    For an operator: group, dtypes, what it supports, and the overloads that it reaches. For an overload: signature,
+    tags, dispatch, and the operators that reach it.
+    """
+    from conformance.analysis.opdb import load
+    from conformance.cli import opdb_show
+    from conformance.report.output import write_report
+
+    snapshot = load(source) if source is not None else _default()
+    page = opdb_show.overview(snapshot) if name is None else opdb_show.entry(snapshot, name)
+    write_report(opdb_show.render(page, form))
+
+
+@command.command("diff", short_help="Show what differs between two torch versions.")
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="B")
+@_FORMAT
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=20,
+    show_default=True,
+    help="Show N entries of each list (one more rather than hide one); 0: all. JSON has all.",
+)
+def diff(before: str, after: str, form: str, top: int) -> None:
+    """Show what is added, removed and changed from snapshot A to B; each is a torch version or a folder.
+
+    The exit code is 0 whether or not they differ.
+    """
+    from conformance.analysis.opdb import load
+    from conformance.analysis.opdb_diff import compare
+    from conformance.cli import opdb_diff
+    from conformance.report.output import write_report
+
+    write_report(opdb_diff.render(compare(load(before), load(after)), form, top=top or None))
+
+
+@command.command("snapshot", short_help="Record the installed torch.")
+@click.option(
+    "--out",
+    "parent",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    default="op_db",
+    show_default=True,
+    help="Gets a folder named after the torch version; an earlier snapshot in it is replaced.",
+)
+def snapshot(parent: Path) -> None:
+    """Record the installed torch's operators, overloads and modules, for `show` and `diff`.
+
+    Runs samples of every operator on the CPU to see which overloads each reaches; takes about a minute.
+    """
+    import os
+    import sys
+
+    # What an installed backend registers is its own, not PyTorch's.
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    from conformance.analysis.opdb import public_version
+    from conformance.analysis.opdb_diff import sizes_of
+    from conformance.engine.facts import check_torch
+    from conformance.suites.snapshot import operator_count, prepare_folder, take_snapshot, write_snapshot
+
+    folder = prepare_folder(parent, public_version(check_torch()))
+    with click.progressbar(length=operator_count(), label="measuring operators", file=sys.stderr) as bar:
+        taken = take_snapshot(progress=lambda _: bar.update(1))
+    size = write_snapshot(taken, folder)
+    sizes = sizes_of(taken)
+    click.echo(
+        f"{folder}: torch {taken.torch}, {sizes['operators']:,} operators, {sizes['overloads']:,} overloads "
+        f"({sizes['overloads reached by operators']:,} reached by operators), {sizes['modules']:,} modules; "
+        f"{size / 1e3:,.0f} kB"
+    )
+
+
+def _default() -> Snapshot:
+    """Load the installed torch's snapshot, or the newest with a note on stderr."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    from conformance.analysis.opdb import load, public_version, versions
+    from conformance.errors import UsageError
+
+    known = versions()
+    try:
+        installed = public_version(version("torch"))
+    except PackageNotFoundError:
+        installed = ""
+    if installed in known:
+        return load(installed)
+    if not known:
+        raise UsageError("unknown-snapshot", "there is no snapshot; `conformance opdb snapshot` takes one")
+    why = f"there is no snapshot of torch {installed}, which is installed" if installed else "torch is not installed"
+    click.echo(
+        f"conformance: {why}: this is torch {known[-1]}; `conformance opdb snapshot` takes one for --snapshot",
+        err=True,
+    )
+    return load(known[-1])
