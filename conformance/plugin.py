@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from conformance.devices import DeviceAdapter
     from conformance.engine.bridge import Bridge
     from conformance.engine.cut import Cut
+    from conformance.engine.listed import Listing
     from conformance.engine.recorder import Recorder
     from conformance.model.identity import PlannedTest
     from conformance.suites.selection import Selection
@@ -43,6 +44,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
             from conformance.devices import adapter_for
 
             os.environ.setdefault("OMP_NUM_THREADS", "1")
+            if options.conformance_slow:
+                os.environ["PYTORCH_TEST_WITH_SLOW"] = "1"  # torch's test machinery reads it when it is imported
             adapter_for(device).prepare()
 
 
@@ -67,7 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _check_workers(config, controller=controller)
         adapter = adapter_for(device)
         if not controller:
-            _load(adapter, selection)
+            _load(adapter, selection, config.option)
             config.pluginmanager.register(Watcher(config, adapter, selection), "conformance-watcher")
         if config.option.conformance_db and not hasattr(config, "workerinput") and not _is_spawned(config):
             from conformance.engine.recorder import Recorder
@@ -82,21 +85,23 @@ def _device(options: Any) -> str | None:
     return device or ("cpu" if getattr(options, "conformance_db", None) else None)
 
 
-def _load(adapter: DeviceAdapter, selection: Selection) -> None:
+def _load(adapter: DeviceAdapter, selection: Selection, option: Any) -> None:
     from conformance.engine.facts import check_torch
-    from conformance.probes import probe_for, watch_with
+    from conformance.probes import Probe, probe_for, watch_with
     from conformance.suites.selection import ACTIVE
 
     check_torch()
     adapter.load()  # before torch.testing._internal, which takes the device's name when it is imported
     from conformance.suites.call_stack import walk_quickly
     from conformance.suites.device_base import use_device
+    from conformance.suites.narrow import narrow_instantiation
 
     ACTIVE.device = adapter.device
     ACTIVE.selection = selection
-    use_device(adapter.device)
+    use_device(adapter.device, lift_restrictions=option.conformance_include_cuda_only)
     walk_quickly()
-    watch_with(probe_for(adapter))
+    narrow_instantiation()
+    watch_with(Probe() if option.conformance_fallback == "allow" else probe_for(adapter))
 
 
 def _check_workers(config: pytest.Config, *, controller: bool) -> None:
@@ -180,6 +185,7 @@ class Watcher:
         self._selection = selection
         self._broken: list[pytest.CollectReport] = []
         self.cut: Cut | None = None
+        self.listing: Listing | None = None
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember a file that could not be collected: one shard has it."""
@@ -194,10 +200,31 @@ class Watcher:
         with _clear(config):
             deselected = choose(items, self._selection, device=self._adapter.device)
             complain_about_names(items, self._selection, adapter=self._adapter)
+            deselected += self._hold_against_skiplists(config, items)
             if config.option.conformance_shard:
                 deselected += self._cut(config, items)
             if deselected:
                 config.hook.pytest_deselected(items=deselected)
+
+    def _hold_against_skiplists(self, config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
+        from conformance.engine.facts import check_torch
+        from conformance.engine.listed import listing_of, skip_listed
+
+        option = config.option
+        self.listing = listing = listing_of(
+            items, option.conformance_skiplist, adapter=self._adapter, torch=check_torch()
+        )
+        if not option.conformance_run_skipped:
+            skip_listed(items, listing)
+        if not option.conformance_listed_only:
+            return []
+        if not listing.label:
+            raise UsageError(
+                "no-skiplist", "only listed tests were asked for, and no skiplist is in force; name one by --skiplist"
+            )
+        others = [item for item in items if listing.entry_of(item.nodeid) is None]
+        items[:] = [item for item in items if listing.entry_of(item.nodeid) is not None]
+        return others
 
     def _cut(self, config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
         from conformance.engine.cut import cut
@@ -231,7 +258,7 @@ class Watcher:
         workerinput = getattr(session.config, "workerinput", {})
         path = workerinput.get("conformance_plan")
         if path and workerinput.get("workerid") == "gw0":
-            _write_handover(Path(path), session, self._adapter, self._selection, self.cut)
+            _write_handover(Path(path), session, self._adapter, self._selection, self)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -289,9 +316,12 @@ class Watcher:
         """Attach what the test said about samples and what the probe saw, in plain values that xdist can carry."""
         report = yield
         if call.when == "call":
-            from conformance.engine.attach import attach_observations
+            from conformance.engine.attach import attach_observations, fail_for_fallback
 
             attach_observations(report)
+            if self._config.option.conformance_fallback == "fail":
+                entry = self.listing.entry_of(report.nodeid) if self.listing is not None else None
+                fail_for_fallback(report, expected=entry is not None and entry.expect == "fallback")
         return report
 
 
@@ -320,7 +350,7 @@ class Recording:
 
         watcher: Any = self.config.pluginmanager.get_plugin("conformance-watcher")
         with _clear(self.config):
-            handover = handover_of(session, self.adapter, self.selection, watcher.cut)
+            handover = handover_of(session, self.adapter, self.selection, watcher.cut, watcher.listing)
             left = self.store_plan(handover)
         if left is not None:
             done = [item for item, test in zip(session.items, handover.tests, strict=True) if test.node_id not in left]
@@ -355,7 +385,14 @@ class Recording:
         if self.config.option.conformance_resume:
             known = self.recorder.take_up(run, tests, scope=scope)
         if known is None:
-            run_id = self.recorder.plan(run, tests, operators=handover.operators, modules=handover.modules, scope=scope)
+            run_id = self.recorder.plan(
+                run,
+                tests,
+                operators=handover.operators,
+                modules=handover.modules,
+                scope=scope,
+                entries=handover.entries,
+            )
             left = {test.identity.test_id for test in tests}
         else:
             run_id = self.recorder.run_id or 0
@@ -466,8 +503,9 @@ class XdistRecording(Recording):
 
 
 def _write_handover(
-    path: Path, session: pytest.Session, adapter: DeviceAdapter, selection: Selection, cut: Cut | None
+    path: Path, session: pytest.Session, adapter: DeviceAdapter, selection: Selection, watcher: Watcher
 ) -> None:
     from conformance.engine.handover import handover_of
 
-    path.write_bytes(pickle.dumps(handover_of(session, adapter, selection, cut), protocol=5))
+    handover = handover_of(session, adapter, selection, watcher.cut, watcher.listing)
+    path.write_bytes(pickle.dumps(handover, protocol=5))

@@ -29,9 +29,25 @@ def repeat_command(
     sources = [suite]
     if suite in (Suite.LOCAL.value, Suite.UPSTREAM.value):
         file = test_id.partition("::")[0]
-        paths = [posixpath.normpath(word.partition("::")[0]) for word in _words(command)]
-        sources = _local(file, paths) if suite == Suite.LOCAL.value else _upstream(file, paths)
+        words = _words(command)
+        paths = [posixpath.normpath(word.partition("::")[0]) for word in words]
+        if suite == Suite.LOCAL.value:
+            sources = _local(file, paths)
+        else:
+            checkout = _option(words, "--upstream")
+            sources = [file, "--upstream", checkout] if checkout else _upstream(file, paths)
+            sources += [flag for flag in ("--slow", "--include-cuda-only") if flag in words]
     return " ".join([*settings, shlex.join(["conformance", "run", *sources, "--device", device, "--test", test_id])])
+
+
+def _option(words: list[str], name: str) -> str:
+    """Return the value of an option in a command, empty where it is not given."""
+    for word, following in zip(words, [*words[1:], ""], strict=False):
+        if word == name:
+            return following
+        if word.startswith(f"{name}="):
+            return word.partition("=")[2]
+    return ""
 
 
 def _upstream(file: str, paths: list[str]) -> list[str]:

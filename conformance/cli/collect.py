@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from conformance.cli.selecting import selecting
@@ -11,14 +13,9 @@ from conformance.cli.selecting import selecting
 @selecting
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
-    sources: tuple[str, ...],
     device: str,
-    ops: str | None,
-    dtypes: str | None,
-    templates: str | None,
-    tests: tuple[str, ...],
-    keyword: str | None,
     form: str,
+    **choice: Any,
 ) -> None:
     """List the ids of the tests that `run` with the same options would plan, without running any."""
     import sys
@@ -29,9 +26,7 @@ def command(
     from conformance.devices import adapter_for
 
     adapter_for(device)
-    arguments = pytest_arguments(
-        sources, device=device, ops=ops, dtypes=dtypes, templates=templates, tests=tests, keyword=keyword
-    )
+    arguments = pytest_arguments(device=device, **choice)
     collector = Collector("conformance collect")
     host_pytest([*arguments, "--collect-only"], collector)
     if form == "json":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -50,16 +51,35 @@ from conformance.cli.selecting import DB_OPTION, selecting
     help="Look at the device after each failure and replace the worker of a sick one; auto: where it is cheap.",
 )
 @click.option(
+    "--skiplist",
+    metavar="auto|none|PATH",
+    multiple=True,
+    default=("auto",),
+    show_default=True,
+    help="Skiplists in force: those that come for the device, none, or files and folders; may be repeated.",
+)
+@click.option("--run-skipped", is_flag=True, help="Run the tests too that a skiplist says to skip.")
+@click.option("--listed-only", is_flag=True, help="Run only tests that an entry of a skiplist speaks of.")
+@click.option(
+    "--fallback",
+    type=click.Choice(["allow", "record", "fail"]),
+    default="record",
+    show_default=True,
+    help="CPU fallbacks of the operator under test: not looked for, recorded, or a failure of the test.",
+)
+@click.option(
+    "--baseline",
+    metavar="RUN|none",
+    default="none",
+    show_default=True,
+    help="Compare with this earlier run in --db: latest, latest-complete, its number, or the start of its key.",
+)
+@click.option("--strict", is_flag=True, help="Exit code 1 also for flaky tests and for passes that were not expected.")
+@click.option(
     "--top", metavar="N", type=click.IntRange(min=0), default=10, show_default=True, help="Rows of each table."
 )
 def command(
-    sources: tuple[str, ...],
     device: str,
-    ops: str | None,
-    dtypes: str | None,
-    templates: str | None,
-    tests: tuple[str, ...],
-    keyword: str | None,
     db: Path,
     workers: str,
     timeout: float,
@@ -68,11 +88,19 @@ def command(
     shard: str | None,
     start: str,
     health: str,
+    skiplist: tuple[str, ...],
+    run_skipped: bool,
+    listed_only: bool,
+    fallback: str,
+    baseline: str,
+    strict: bool,
     top: int,
+    **choice: Any,
 ) -> None:
     """Run suites (opinfo, modules: both by default) or test files on a device and record every outcome.
 
-    Exit code 1 if a test failed, crashed, exceeded its time limit or was lost.
+    Exit code 1 if a test failed, crashed, exceeded its time limit or was lost, unless an entry of a skiplist expects it
+    or the baseline did no better; with a baseline also if an operator runs on the CPU that did not before.
     """
     import shlex
     import sys
@@ -85,14 +113,19 @@ def command(
     from conformance.errors import UsageError
 
     adapter_for(device)
+    earlier = _baseline(db, baseline)
     count = worker_count(workers)
-    arguments = pytest_arguments(
-        sources, device=device, ops=ops, dtypes=dtypes, templates=templates, tests=tests, keyword=keyword
-    )
+    arguments = pytest_arguments(device=device, **choice)
     arguments += [f"--conformance-db={db}", f"--conformance-workers={count}", f"--conformance-retries={retries}"]
     arguments += [f"--conformance-start={start}", f"--conformance-health={health}"]
     if count:
         arguments.append(f"--conformance-timeout={timeout:g}")
+    arguments += [f"--conformance-skiplist={source}" for source in skiplist]
+    arguments.append(f"--conformance-fallback={fallback}")
+    if run_skipped:
+        arguments.append("--conformance-run-skipped")
+    if listed_only:
+        arguments.append("--conformance-listed-only")
     if resume:
         arguments.append("--conformance-resume")
     if shard is not None:
@@ -108,16 +141,39 @@ def command(
     if reporter.run_id is None:
         raise UsageError("nothing-to-run", "the selection matches no test; `conformance collect` shows what there is")
     _summary(db, reporter.run_id, top=top)
-    sys.exit(1 if _is_bad(db, reporter.run_id) else 0)
+    sys.exit(_judge(db, reporter.run_id, baseline=earlier, strict=strict, top=top))
 
 
-def _is_bad(db: Path, run_id: int) -> bool:
-    """Tell whether any test of the run failed, died or was lost, also before the run was resumed."""
+def _baseline(db: Path, selector: str) -> str:
+    """Return the number of the run to compare with, before there is a newer one; ``none`` for none."""
+    if selector == "none":
+        return selector
     from conformance.store import Database, resolve_run
 
     with Database.open_existing(db) as database:
-        counts = resolve_run(database, str(run_id)).counts
-    return any(count for outcome, count in counts.items() if outcome.is_bad)
+        return str(resolve_run(database, selector).id)
+
+
+def _judge(db: Path, run_id: int, *, baseline: str, strict: bool, top: int) -> int:
+    """Print what is not as expected, also of tests that ran before the run was resumed, and return the exit code."""
+    from conformance.analysis.gate import gate, undertakes_all_of
+    from conformance.report.judged import render_judged
+    from conformance.store import Database, listed_entries, resolve_run, results
+
+    with Database.open_existing(db) as database:
+        run = resolve_run(database, str(run_id))
+        earlier = None if baseline == "none" else resolve_run(database, baseline)
+        judged = gate(
+            results(database, run_id),
+            {row.entry.entry_id: row.entry for row in listed_entries(database, run_id)},
+            None
+            if earlier is None
+            else {row.test_id: (row.outcome, row.fallback_ops) for row in results(database, earlier.id)},
+            strict,
+            whole=earlier is not None and undertakes_all_of(run, earlier),
+        )
+    click.echo(render_judged(judged, baseline=earlier, limit=top))
+    return judged.exit_code
 
 
 def _summary(db: Path, run_id: int, *, top: int) -> None:

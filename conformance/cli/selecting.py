@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from conformance.suites.upstream import Checkout
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -39,6 +43,18 @@ def selecting(function: _F) -> _F:
             ),
             click.option("--test", "tests", metavar="TEST_ID", multiple=True, help="Only this test; may be repeated."),
             click.option("-k", "keyword", metavar="EXPR", help="Only tests whose names match, as in pytest."),
+            click.option(
+                "--upstream",
+                metavar="DIR",
+                type=click.Path(path_type=Path),
+                help="PyTorch's test files, for the suite 'upstream'; default: what `conformance upstream fetch` made.",
+            ),
+            click.option("--slow", is_flag=True, help="Run the tests too that PyTorch marks as slow."),
+            click.option(
+                "--include-cuda-only",
+                is_flag=True,
+                help="Run tests too that PyTorch restricts to other devices, where the installed torch can lift that.",
+            ),
         )
     ):
         function = decorate(function)
@@ -54,33 +70,56 @@ def pytest_arguments(
     templates: str | None,
     tests: Sequence[str],
     keyword: str | None,
+    upstream: Path | None = None,
+    slow: bool = False,
+    include_cuda_only: bool = False,
 ) -> list[str]:
     """Return the arguments for pytest; names of suites become their files, no sources mean every built-in suite.
 
-    Raises ``UsageError`` for a source that is neither a suite nor a file. Configuration files, conftests and plugins
-    of the folder that the command is called in stay out: a run must not depend on where it was started.
+    ``upstream`` stands for the curated files of a checkout of PyTorch's tests; a file that does not exist here is
+    looked for in that checkout too. Raises ``UsageError`` for a source that is neither a suite nor a file.
+    Configuration files, conftests and plugins of the folder that the command is called in stay out: a run must not
+    depend on where it was started.
     """
     from conformance.errors import UsageError
-    from conformance.suites import SUITE_FILES
+    from conformance.suites import DEFAULT_SUITES, SUITE_FILES
 
     try:
         here = Path.cwd()
     except FileNotFoundError:
         raise UsageError("no-folder", "the folder this was started in no longer exists; cd to another") from None
     files = []
-    for source in sources or tuple(SUITE_FILES):
+    checkout: Checkout | None = None
+    for source in sources or (("upstream",) if upstream is not None else tuple(DEFAULT_SUITES)):
         path = source.partition("::")[0]
         if source in SUITE_FILES:
             files.append(str(SUITE_FILES[source]))
-        elif path and Path(path).exists():
+            continue
+        if path and Path(path).exists():
             files.append(str(here / source))
+            continue
+        if source == "upstream" or path.endswith(".py"):
+            checkout = checkout or _checkout(upstream, needed=source == "upstream" or upstream is not None)
+        if checkout is not None and source == "upstream":
+            from conformance.suites.upstream import curated_files
+
+            files += [str(checkout.path(curated.file)) for curated in curated_files(checkout)]
+        elif checkout is not None and checkout.path(path).is_file():
+            files.append(str(checkout.root / source))
         else:
+            suites = ", ".join((*SUITE_FILES, "upstream"))
+            place = f" or in {checkout.root}" if checkout is not None else ""
             raise UsageError(
-                "unknown-suite", f"'{source}' is neither a suite ({', '.join(SUITE_FILES)}) nor a file that exists here"
+                "unknown-suite", f"'{source}' is neither a suite ({suites}) nor a file that exists here{place}"
             )
     # Ids of local tests are relative to the folder that the command is called in, as pytest's are in a project's.
     root = here if all(Path(file.partition("::")[0]).is_relative_to(here) for file in files) else _common(files)
-    arguments = [*files, "-c", "/dev/null", f"--rootdir={root}", "--noconftest", "--continue-on-collection-errors"]
+    arguments = [*files, "-c", "/dev/null", "--noconftest", "--continue-on-collection-errors"]
+    arguments += _for_checkouts(files) or [f"--rootdir={root}"]
+    if slow:
+        arguments.append("--conformance-slow")
+    if include_cuda_only:
+        arguments.append("--conformance-include-cuda-only")
     # A short traceback: a long one shows arguments, and asking a sick device for a tensor's values may hang.
     arguments += ["--tb=short", "-p", "no:cacheprovider", "-p", "conformance.plugin", f"--conformance-device={device}"]
     for name, value in (("ops", ops), ("dtypes", dtypes), ("templates", templates)):
@@ -90,6 +129,47 @@ def pytest_arguments(
     if keyword:
         arguments += ["-k", keyword]
     return arguments
+
+
+def _checkout(upstream: Path | None, *, needed: bool) -> Checkout | None:
+    """Return the checkout of PyTorch's tests; None where none is needed and there is none."""
+    from conformance.devices.installed import installed_torch
+    from conformance.errors import ConformanceError, InfrastructureError
+    from conformance.suites.upstream import check_version, find_checkout
+
+    installed = installed_torch()
+    if installed is None:
+        raise InfrastructureError("no-torch", "torch is not installed; install torch 2.6 or newer first")
+    version = installed.version
+    try:
+        checkout = find_checkout(upstream, version)
+    except ConformanceError:
+        if needed:
+            raise
+        return None
+    warning = check_version(checkout, version)
+    if warning is not None:
+        click.echo(f"conformance: warning: {warning}", err=True)
+    return checkout
+
+
+def _for_checkouts(files: Sequence[str]) -> list[str]:
+    """Return how to import files of a checkout of PyTorch's tests; nothing where none is one.
+
+    Several have one basename in different folders (test_ops.py and functorch/test_ops.py), so they are not imported
+    by it; they import others from their own folder and from the top one.
+    """
+    folders: list[str] = []
+    for file in files:
+        path = Path(file.partition("::")[0])
+        top = next((each for each in path.parents if each.name == "test" and (each / "run_test.py").is_file()), None)
+        if top is not None:
+            folders += [str(top), str(path.parent)]
+    if not folders:
+        return []
+    unique = list(dict.fromkeys(folders))
+    # From the folder above, for pytest makes packages of the folders between: "functorch" alone would hide torch's.
+    return [f"--rootdir={Path(unique[0]).parent}", "--import-mode=importlib", "-o", "pythonpath=" + shlex.join(unique)]
 
 
 def _common(files: Sequence[str]) -> str:

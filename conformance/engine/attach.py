@@ -17,6 +17,14 @@ def begin_test() -> None:
     current_probe().begin_test()
 
 
+def fail_for_fallback(report: pytest.TestReport, *, expected: bool) -> None:
+    """Turn a pass during which the operator under test ran on the CPU into a failure, unless a skiplist expects it."""
+    operator = getattr(report, "conformance", {}).get("fallback", [(), ()])[0]
+    if report.passed and operator and not expected and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"the operator under test ran on the CPU: {', '.join(operator)}"
+
+
 def attach_observations(report: pytest.TestReport) -> None:
     """Give the report of a test's call the attribute ``conformance``: plain lists and texts, which xdist can carry."""
     extra: dict[str, Any] = {}

@@ -10,7 +10,11 @@ import pytest
 from conformance.devices import DeviceAdapter
 from conformance.engine.identify import identity_of
 from conformance.errors import UsageError
+from conformance.model.identity import Suite
 from conformance.suites.selection import Selection
+
+# They instantiate only what was asked for, and have tests without a dtype that go through those that were.
+_SELECT_BY_THEMSELVES = (Suite.OPINFO, Suite.MODULES, Suite.MODELS)
 
 
 def choose(items: list[pytest.Item], selection: Selection, *, device: str) -> list[pytest.Item]:
@@ -19,9 +23,10 @@ def choose(items: list[pytest.Item], selection: Selection, *, device: str) -> li
     Files that instantiate with ``include_lazy`` bring tests of the device ``lazy`` whatever the bases are. Raises
     ``UsageError`` for an id that no collected test has.
     """
-    foreign = [item for item in items if not _is_for(item, device)]
+    foreign = [item for item in items if not (_is_for(item, device) and _is_selected(item, selection))]
     if foreign:
-        items[:] = [item for item in items if _is_for(item, device)]
+        away = set(foreign)
+        items[:] = [item for item in items if item not in away]
     if not selection.tests:
         return foreign
     wanted = set(selection.tests)
@@ -39,6 +44,16 @@ def choose(items: list[pytest.Item], selection: Selection, *, device: str) -> li
         raise UsageError("unknown-test", f"no collected test has the id {unknown[0]}{hint}")
     items[:] = kept
     return [*foreign, *dropped]
+
+
+def _is_selected(item: pytest.Item, selection: Selection) -> bool:
+    """Tell whether a test of a file that is none of the suites' is of an operator, module and dtype asked for."""
+    if not (selection.ops or selection.dtypes):
+        return True
+    identity = identity_of(item)
+    if identity.suite in _SELECT_BY_THEMSELVES:
+        return True
+    return selection.names(identity.op or identity.module) and selection.has_dtype(identity.dtype)
 
 
 def _is_for(item: pytest.Item, device: str) -> bool:

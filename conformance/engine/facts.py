@@ -79,6 +79,8 @@ def run_info(
     probe: str,
     seed: int,
     retries: int = 0,
+    skiplist: str = "",
+    run_skipped: bool = False,
 ) -> RunInfo:
     """Return the run row for a device whose adapter has been loaded."""
     description = adapter.describe()
@@ -109,4 +111,7 @@ def run_info(
         environment=environment,
         launch=launch(os.environ),
         retries=retries,
+        skiplist=skiplist,
+        run_skipped=run_skipped,
+        versions=description.versions,
     )

@@ -10,8 +10,10 @@ import pytest
 from conformance.devices import DeviceAdapter
 from conformance.engine.cut import Cut
 from conformance.engine.facts import run_info
-from conformance.engine.identify import plan_of
+from conformance.engine.identify import identity_of
+from conformance.engine.listed import Listing
 from conformance.model.identity import Identity, PlannedTest, Suite
+from conformance.model.listed import ListedEntry
 from conformance.model.operator import ModuleInventory, OperatorInfo
 from conformance.model.outcome import Outcome
 from conformance.model.result import Result
@@ -31,15 +33,24 @@ class Handover:
     operators: tuple[OperatorInfo, ...]
     modules: tuple[ModuleInventory, ...]
     cut: Cut | None = None
+    entries: tuple[ListedEntry, ...] = ()
 
 
 def handover_of(
-    session: pytest.Session, adapter: DeviceAdapter, selection: Selection, cut: Cut | None = None
+    session: pytest.Session,
+    adapter: DeviceAdapter,
+    selection: Selection,
+    cut: Cut | None = None,
+    listing: Listing | None = None,
 ) -> Handover:
     """Return the run and plan of what this session has collected."""
     from conformance.suites import inventory
 
-    tests = tuple(plan_of(item) for item in session.items)
+    listing = listing or Listing()
+    tests = tuple(
+        PlannedTest(item.nodeid, identity_of(item), entry.entry_id if (entry := listing.entry_of(item.nodeid)) else "")
+        for item in session.items
+    )
     suites = {str(test.identity.suite) for test in tests}
     # The denominators cost an import of op_db: only where tests of operators are run, which have imported it.
     counted = bool(suites & {"opinfo", "modules", "upstream"})
@@ -55,11 +66,14 @@ def handover_of(
             probe=current_probe().name,
             seed=SEED,
             retries=session.config.option.conformance_retries,
+            skiplist=listing.label,
+            run_skipped=session.config.option.conformance_run_skipped,
         ),
         tests=tests,
         operators=tuple(inventory.operators(adapter.device)) if counted else (),
         modules=tuple(inventory.modules(adapter.device)) if counted else (),
         cut=cut,
+        entries=listing.entries,
     )
 
 

@@ -18,8 +18,19 @@ def plan_of(item: pytest.Item) -> PlannedTest:
     return PlannedTest(node_id=item.nodeid, identity=identity_of(item))
 
 
+_IDENTITY = pytest.StashKey[Identity]()
+
+
 def identity_of(item: pytest.Item) -> Identity:
-    """Return the identity of a collected test.
+    """Return the identity of a collected test, which is read once."""
+    found = item.stash.get(_IDENTITY, None)
+    if found is None:
+        found = item.stash[_IDENTITY] = read_identity(item)
+    return found
+
+
+def read_identity(item: pytest.Item) -> Identity:
+    """Read the identity of a collected test.
 
     PyTorch's machinery (torch/testing/_internal/common_device_type.py, ``instantiate_test``) keeps the operator,
     module, dtype and device that it filled in as the default of the test function's ``param_kwargs``. They are read

@@ -56,6 +56,27 @@ def add_options(parser: pytest.Parser) -> None:
     )
     add("--conformance-templates", metavar="NAME,..", help="built-in suites: only these templates, such as forward")
     add(
+        "--conformance-skiplist",
+        metavar="auto|none|PATH",
+        action="append",
+        default=[],
+        help="skiplists in force: those that come for the device (auto, default), none, or files and folders",
+    )
+    add("--conformance-run-skipped", action="store_true", help="run the tests too that a skiplist says to skip")
+    add("--conformance-listed-only", action="store_true", help="run only tests that an entry of a skiplist speaks of")
+    add("--conformance-slow", action="store_true", help="run the tests too that PyTorch marks as slow")
+    add(
+        "--conformance-include-cuda-only",
+        action="store_true",
+        help="run tests too that PyTorch restricts to other devices, where the installed torch can lift that",
+    )
+    add(
+        "--conformance-fallback",
+        choices=("allow", "record", "fail"),
+        default="record",
+        help="CPU fallbacks of the operator under test: not looked for, recorded (default), or a failure of the test",
+    )
+    add(
         "--conformance-test",
         metavar="TEST_ID",
         action="append",

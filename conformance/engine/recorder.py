@@ -15,6 +15,7 @@ from conformance.engine.outcomes import result_of
 from conformance.engine.resume import left_to_run, unfinished_run
 from conformance.errors import UsageError
 from conformance.model.identity import PlannedTest
+from conformance.model.listed import ListedEntry
 from conformance.model.operator import ModuleInventory, OperatorInfo
 from conformance.model.outcome import Outcome
 from conformance.model.result import Result
@@ -52,12 +53,14 @@ class Recorder:
         operators: Iterable[OperatorInfo] = (),
         modules: Iterable[ModuleInventory] = (),
         scope: PlanScope | None = None,
+        entries: Sequence[ListedEntry] = (),
     ) -> int:
         """Store the run, its denominators and its plan; return the run's id. Nothing has been run yet."""
         _refuse_duplicates(tests)
         self._device = run.device
         self.run_id = self.writer.begin(run)
         self.writer.write_inventory(operators=operators, modules=modules)
+        self.writer.write_skiplist(entries)
         self.planned = self.writer.write_plan(tests, scope)
         self._test_ids = {test.node_id: test.identity.test_id for test in tests}
         self.writer.start()

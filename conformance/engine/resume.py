@@ -10,7 +10,7 @@ from conformance.store import LastAttempt, RunRow
 
 _SAME = (
     *("device_name", "emulated", "torch_version", "backend", "backend_version", "harness_version"),
-    *("probe", "seed", "retries"),
+    *("probe", "seed", "retries", "skiplist", "run_skipped"),
 )
 
 

@@ -8,3 +8,4 @@ SUITE_FILES = {
     "opinfo": Path(__file__).with_name("opinfo.py"),
     "modules": Path(__file__).with_name("modules.py"),
 }
+DEFAULT_SUITES = ("opinfo", "modules")

@@ -82,6 +82,17 @@ class Selection:
             return False
         return not self.tests or any(f"_{formatted_name}" in test for test in self.tests)
 
+    def names(self, name: str | None) -> bool:
+        """Tell whether ``ops`` lets a full name of an operator or module in; a test without one only if it is empty."""
+        if not self.ops:
+            return True
+        return name is not None and any(fnmatch.fnmatchcase(name, pattern) for pattern in self.ops)
+
+    def has_dtype(self, dtype: str | None) -> bool:
+        """Tell whether named ``dtypes`` let a test of that dtype in; ``all`` and ``one`` let in every test."""
+        named = [name for name in self.dtypes if name not in (ALL_DTYPES, ONE_DTYPE)]
+        return not named or dtype in named
+
     def check_names(self, names: Iterable[str]) -> None:
         """Raise ``UsageError`` for a pattern that matches no operator or module of ``names``, with the nearest."""
         known = sorted(set(names))

@@ -40,6 +40,16 @@ def test_finds_the_file_of_a_test_in_the_command_of_its_run(suite: str, file: st
     assert words == ["conformance", "run", source, "--device", "cpu", "--test", f"{file}::TestX::test_y"]
 
 
+@pytest.mark.parametrize("option", ["--upstream 'my pt'", "--upstream='my pt'"])
+@pytest.mark.parametrize("source", ["upstream", "nn/test_pooling.py", ""])
+def test_names_the_checkout_that_the_run_was_given(option: str, source: str) -> None:
+    test_id = "nn/test_pooling.py::TestX::test_y"
+    words = shlex.split(
+        repeat_command(test_id, "upstream", "cpu", command=f"conformance run {source} --slow {option} --device cpu")
+    )
+    assert words[2:] == ["nn/test_pooling.py", "--upstream", "my pt", "--slow", "--device", "cpu", "--test", test_id]
+
+
 def test_keeps_the_first_file_where_the_id_is_relative_to_its_folder() -> None:
     command = "conformance run a/test_one.py a/b/test_two.py --device cpu"
     words = shlex.split(repeat_command("b/test_two.py::test_y", "local", "cpu", command=command))

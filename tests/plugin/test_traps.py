@@ -212,7 +212,7 @@ def test_two_tests_with_one_id_are_refused(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--conformance-device", "toaster"], "*unknown device 'toaster'; devices with an adapter here: *cpu*neuron*"),
+        (["--conformance-device", "toaster"], "*unknown device 'toaster'*devices with an adapter here: *cpu*neuron*"),
         (["--conformance-db", "x.sqlite", "--conformance-workers", "many"], "*number of workers is 'many'*"),
         (["--conformance-db", "x.sqlite", "--conformance-timeout", "3"], "*needs a process that can be killed*"),
         (["--conformance-db", "x.sqlite", "--conformance-workers", "2", "-n", "2"], "*exclude each other*"),
