@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import gc
+import importlib
 import os
 import signal
 import sys
@@ -16,12 +17,14 @@ from typing import Any, Protocol
 import pytest
 
 from conformance.devices import DeviceAdapter
+from conformance.engine.identify import identity_of
 from conformance.engine.launch import Fork, Launcher, Spawn
 from conformance.engine.orphans import adopt_orphans
 from conformance.engine.schedule import order_of
 from conformance.engine.supervisor import Died, Ended, Exit, Idle, Sick, Started, Supervisor, Warned
 from conformance.engine.worker import unpack_reports
 from conformance.errors import InfrastructureError, UsageError
+from conformance.model.identity import Suite
 
 
 def worker_count(text: str) -> int:
@@ -113,7 +116,9 @@ def run_isolated(
                 reports = [_death_report(item, event)]
         made = attempts.get(event.index) or (listener.attempts(item.nodeid) if listener is not None else 0)
         attempts[event.index] = made = made + 1
-        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        # The worker has worked the place out already; to do so here would copy pages that it shares.
+        location = reports[0].location if reports else item.location
+        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=location)
         if made <= limits.retries and any(report.failed for report in reports):
             if listener is not None:
                 listener.earlier(item.nodeid, reports)
@@ -124,7 +129,7 @@ def run_isolated(
                 if made > 1:
                     _attach(report, {"attempt": made})
                 hook.pytest_runtest_logreport(report=report)
-        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=location)
         if session.shouldfail:
             raise session.Failed(session.shouldfail)
         if session.shouldstop:
@@ -150,9 +155,17 @@ def launcher_for(session: pytest.Session, adapter: DeviceAdapter, *, workers: in
             _tell(session.config, f"workers are started anew and collect again: {why_not}")
         return Spawn(session, environment)
     _quieten_threads()
+    _share_imports(session)
     # A collector in the child that marks what the parent made would copy every page of it.
     gc.freeze()
     return Fork(session, environment, adapter.check_health if looks else None)
+
+
+def _share_imports(session: pytest.Session) -> None:
+    """Import once, before the fork, what PyTorch's own tests make each worker import: seeding loads torch._dynamo."""
+    if any(identity_of(item).suite is Suite.UPSTREAM for item in session.items):
+        with contextlib.suppress(Exception):  # then each worker meets what is wrong, in the test that needs it
+            importlib.import_module("torch._dynamo")
 
 
 def _why_not_fork(adapter: DeviceAdapter) -> str:

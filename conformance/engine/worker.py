@@ -9,7 +9,7 @@ import signal
 import socket
 import warnings
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -165,6 +165,24 @@ def _tear_down_everything(session: pytest.Session, log: int) -> None:
         os.write(log, f"tearing fixtures down raised {type(error).__name__}: {error}\n".encode())
 
 
+class _Keywords(Mapping[str, Any]):
+    """The keywords of a test, looked up when somebody asks: each look writes to memory that workers share."""
+
+    def __init__(self, item: pytest.Item) -> None:
+        self._item = item
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._item.keywords:
+            raise KeyError(name)
+        return 1
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._item.keywords)
+
+    def __len__(self) -> int:
+        return len(self._item.keywords)
+
+
 def pack_reports(config: pytest.Config, reports: list[pytest.TestReport]) -> Any:
     """Return what the parent needs to rebuild the reports: three durations for the usual passing test."""
     if [report.when for report in reports] == ["setup", "call", "teardown"] and all(
@@ -178,7 +196,7 @@ def pack_reports(config: pytest.Config, reports: list[pytest.TestReport]) -> Any
         extra: dict[str, Any] = {}
         for report in reports:
             extra.update(getattr(report, "conformance", {}))
-        return tuple((report.start, report.stop, report.duration) for report in reports), extra
+        return tuple((report.start, report.stop, report.duration) for report in reports), extra, reports[0].location
     return [config.hook.pytest_report_to_serializable(config=config, report=report) for report in reports]
 
 
@@ -186,13 +204,13 @@ def unpack_reports(config: pytest.Config, item: pytest.Item, packed: Any) -> lis
     """Rebuild the reports that ``pack_reports`` packed."""
     if isinstance(packed, list):
         return [config.hook.pytest_report_from_serializable(config=config, data=data) for data in packed]
-    times, extra = packed
-    keywords: dict[str, Any] = dict.fromkeys(item.keywords, 1)
+    times, extra, location = packed
+    keywords = _Keywords(item)
     reports = []
     phases: tuple[Literal["setup", "call", "teardown"], ...] = ("setup", "call", "teardown")
     for when, (start, stop, duration) in zip(phases, times, strict=True):
         report = pytest.TestReport(
-            item.nodeid, item.location, keywords, "passed", None, when, duration=duration, start=start, stop=stop
+            item.nodeid, location, keywords, "passed", None, when, duration=duration, start=start, stop=stop
         )
         if when == "call" and extra:
             report.conformance = extra  # type: ignore[attr-defined]
