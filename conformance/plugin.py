@@ -101,7 +101,7 @@ def _load(adapter: DeviceAdapter, selection: Selection, option: Any) -> None:
     use_device(adapter.device, lift_restrictions=option.conformance_include_cuda_only)
     walk_quickly()
     narrow_instantiation()
-    watch_with(Probe() if option.conformance_fallback == "allow" else probe_for(adapter))
+    watch_with(Probe() if option.conformance_fallback == "allow" else probe_for(adapter, option.conformance_probe))
 
 
 def _check_workers(config: pytest.Config, *, controller: bool) -> None:
@@ -195,12 +195,15 @@ class Watcher:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep the tests that were named by id, complain about names that fit nothing, cut a shard out."""
+        from conformance.engine.attach import open_windows
         from conformance.engine.choose import choose, complain_about_names
 
         with _clear(config):
             deselected = choose(items, self._selection, device=self._adapter.device)
             complain_about_names(items, self._selection, adapter=self._adapter)
             deselected += self._hold_against_skiplists(config, items)
+            if config.option.conformance_fallback != "allow":
+                open_windows(items, self._adapter.device)
             if config.option.conformance_shard:
                 deselected += self._cut(config, items)
             if deselected:
@@ -303,11 +306,11 @@ class Watcher:
         return None
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self) -> None:
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Forget what an earlier test left behind."""
         from conformance.engine.attach import begin_test
 
-        begin_test()
+        begin_test(item)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -392,6 +395,7 @@ class Recording:
                 modules=handover.modules,
                 scope=scope,
                 entries=handover.entries,
+                registrations=handover.registrations,
             )
             left = {test.identity.test_id for test in tests}
         else:

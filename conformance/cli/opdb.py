@@ -133,3 +133,59 @@ def _default() -> Snapshot:
         err=True,
     )
     return load(known[-1])
+
+
+@command.command("registrations", short_help="Show what a backend has registered for every ATen overload.")
+@click.option("--device", metavar="DEVICE", help="Ask the backend of this device, here and now.")
+@click.option(
+    "--run", "selectors", metavar="SELECTOR", multiple=True, help="As recorded by a run; two: how they differ."
+)
+@click.option(
+    "--db",
+    type=click.Path(path_type=Path),
+    envvar="CONFORMANCE_DB",
+    default="conformance.sqlite",
+    show_default=True,
+    help="The database that --run is in.",
+)
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(["kernel", "composite", "fallback", "missing"]),
+    help="List the overloads of this kind; may be repeated.",
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def registrations(device: str | None, selectors: tuple[str, ...], db: Path, kinds: tuple[str, ...], form: str) -> None:
+    """Show for how many overloads the backend has a kernel, a composite, a fallback to the CPU, or nothing."""
+    from conformance.cli import opdb_registrations as pages
+    from conformance.errors import UsageError
+    from conformance.report.output import write_report
+
+    if bool(device) == bool(selectors) or len(selectors) > 2:
+        raise UsageError("one-source", "give --device DEVICE, or --run RUN once, or twice for the difference")
+    if device:
+        from conformance.devices import adapter_for
+        from conformance.probes.registrations import registrations as ask
+
+        adapter = adapter_for(device)
+        adapter.prepare()
+        adapter.load()
+        name = adapter.describe().device_name
+        write_report(pages.render(ask(adapter.device), form, title=f"{device} ({name})", kinds=kinds))
+        return
+    from conformance.store import Database, registrations, resolve_run
+
+    with Database.open_existing(db) as database:
+        found = [(run := resolve_run(database, selector), registrations(database, run.id)) for selector in selectors]
+    for run, rows in found:
+        if not rows:
+            raise UsageError(
+                "no-registrations", f"run {run.id} of {db} recorded no registrations: it ran on {run.device}"
+            )
+    titles = [f"run {run.id} on {run.device}, torch {run.torch_version}" for run, _ in found]
+    if len(found) == 1:
+        write_report(pages.render(found[0][1], form, title=titles[0], kinds=kinds))
+        return
+    before, after = ({each.overload: each.kind for each in rows} for _, rows in found)
+    write_report(pages.render_difference(before, after, form, title=" and ".join(titles)))

@@ -74,6 +74,13 @@ from conformance.cli.selecting import DB_OPTION, selecting
     show_default=True,
     help="Compare with this earlier run in --db: latest, latest-complete, its number, or the start of its key.",
 )
+@click.option(
+    "--probe",
+    type=click.Choice(["auto", "backend", "observer", "profiler", "none"]),
+    default="auto",
+    show_default=True,
+    help="How fallbacks are seen; docs/fallbacks.md.",
+)
 @click.option("--strict", is_flag=True, help="Exit code 1 also for flaky tests and for passes that were not expected.")
 @click.option(
     "--top", metavar="N", type=click.IntRange(min=0), default=10, show_default=True, help="Rows of each table."
@@ -92,6 +99,7 @@ def command(
     run_skipped: bool,
     listed_only: bool,
     fallback: str,
+    probe: str,
     baseline: str,
     strict: bool,
     top: int,
@@ -121,7 +129,7 @@ def command(
     if count:
         arguments.append(f"--conformance-timeout={timeout:g}")
     arguments += [f"--conformance-skiplist={source}" for source in skiplist]
-    arguments.append(f"--conformance-fallback={fallback}")
+    arguments += [f"--conformance-fallback={fallback}", f"--conformance-probe={probe}"]
     if run_skipped:
         arguments.append("--conformance-run-skipped")
     if listed_only:

@@ -1,4 +1,4 @@
-"""Compile the emulated device's library on first use and keep it in a cache."""
+"""Compile the harness's C++ sources on first use and keep the libraries in a cache."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,18 +20,38 @@ from packaging.version import Version
 from conformance.errors import InfrastructureError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-SOURCES = Path(__file__).resolve().parent / "csrc"
 
-_UNIT = SOURCES / "emulator.cpp"  # includes the other files
+@dataclass(frozen=True, slots=True)
+class Source:
+    """C++ that is compiled against the installed torch.
+
+    ``name`` begins the library's file name and ``title`` is what errors call it. ``unit`` is the file that is compiled;
+    the library is built anew when any file of its folder changes. ``failure`` makes the error of a failed build from
+    its message.
+    """
+
+    name: str
+    title: str
+    unit: Path
+    failure: Callable[[str], InfrastructureError]
+
+
+DEVICE = Source(
+    name="neuron",
+    title="the emulated neuron device",
+    unit=Path(__file__).resolve().parent / "csrc" / "emulator.cpp",  # includes the other files
+    failure=lambda message: InfrastructureError("emulator-build", message),
+)
+
 _OPTIONS = (
     "-shared",
     "-fPIC",
     "-O1",
     "-DNDEBUG",
 )  # NDEBUG changes the layout of torch's own classes: it has to match the wheel
-_END_OF_LIBRARY = b"conformance-emulator-complete\n"
+_END_OF_LIBRARY = b"conformance-library-complete\n"
 _COMPILERS = ("c++", "g++", "clang++")
 _LOG_LINES = 12
 
@@ -43,8 +64,10 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "torch-conformance"
 
 
-def find_compiler() -> list[str]:
+def find_compiler(title: str = DEVICE.title) -> list[str]:
     """Return the command of the C++ compiler: CXX where it is set, else the first of c++, g++ and clang++.
+
+    ``title`` is what needs it.
 
     Raises InfrastructureError("no-compiler") if there is none, or CXX names one that does not exist.
     """
@@ -57,7 +80,7 @@ def find_compiler() -> list[str]:
         if not command or shutil.which(command[0]) is None:
             raise InfrastructureError(
                 "no-compiler",
-                f"the emulated neuron device needs a C++ compiler, and CXX={chosen!r} is not a program here; {advice}",
+                f"{title} needs a C++ compiler, and CXX={chosen!r} is not a program here; {advice}",
             )
         return command
     for name in _COMPILERS:
@@ -65,7 +88,7 @@ def find_compiler() -> list[str]:
             return [found]
     raise InfrastructureError(
         "no-compiler",
-        f"the emulated neuron device needs a C++ compiler, and none of {', '.join(_COMPILERS)} is on PATH; {advice}",
+        f"{title} needs a C++ compiler, and none of {', '.join(_COMPILERS)} is on PATH; {advice}",
     )
 
 
@@ -75,11 +98,11 @@ def torch_number(version: str) -> int:
     return release[0] * 100 + release[1]
 
 
-def library() -> Path:
+def library(source: Source = DEVICE) -> Path:
     """Return the compiled library for this torch, compiling it first if the cache has no whole copy.
 
-    Raises InfrastructureError: "no-compiler", "emulator-build" (it does not compile or load; the message has the
-    last lines and the path of the log) or "cache-unwritable".
+    Raises InfrastructureError: "no-compiler", "cache-unwritable", or the source's own failure (it does not compile or
+    load; the message has the last lines and the path of the log).
     """
     import torch
 
@@ -91,7 +114,7 @@ def library() -> Path:
         f"-DCONFORMANCE_TORCH={torch_number(torch.__version__)}",
     ]
     compiler = os.environ.get("CXX", "")
-    name = f"neuron-{torch.__version__}-{_key(torch.__version__, options, compiler)}.so"
+    name = f"{source.name}-{torch.__version__}-{_key(source, torch.__version__, options, compiler)}.so"
     folder = cache_folder()
     target = folder / name
     if _is_whole(target):
@@ -100,7 +123,8 @@ def library() -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with _lock(folder / f"{name}.lock"):
             if not _is_whole(target):  # another process may have built it while this one waited
-                _compile(find_compiler(), options, torch.__version__, Path(torch.__file__).parent, target)
+                compiler_command = find_compiler(source.title)
+                _compile(source, compiler_command, options, torch.__version__, Path(torch.__file__).parent, target)
     except OSError as error:
         raise InfrastructureError(
             "cache-unwritable",
@@ -110,12 +134,12 @@ def library() -> Path:
     return target
 
 
-def _key(torch_version: str, options: Sequence[str], compiler: str) -> str:
+def _key(source: Source, torch_version: str, options: Sequence[str], compiler: str) -> str:
     digest = hashlib.sha256()
-    for source in sorted(SOURCES.iterdir()):
-        digest.update(source.name.encode())
-        digest.update(source.read_bytes())
-    digest.update("\0".join((torch_version, compiler, *options)).encode())
+    for file in sorted(source.unit.parent.iterdir()):
+        digest.update(file.name.encode())
+        digest.update(file.read_bytes())
+    digest.update("\0".join((torch_version, compiler, *options)).encode() + _END_OF_LIBRARY)
     return digest.hexdigest()[:16]
 
 
@@ -137,7 +161,9 @@ def _lock(path: Path) -> Iterator[None]:
         yield
 
 
-def _compile(compiler: list[str], options: list[str], torch_version: str, torch_folder: Path, target: Path) -> None:
+def _compile(
+    source: Source, compiler: list[str], options: list[str], torch_version: str, torch_folder: Path, target: Path
+) -> None:
     log = target.with_suffix(".log")
     include, libraries = torch_folder / "include", torch_folder / "lib"
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as scratch:
@@ -146,7 +172,7 @@ def _compile(compiler: list[str], options: list[str], torch_version: str, torch_
             *compiler,
             *options,
             *("-isystem", str(include), "-isystem", str(include / "torch" / "csrc" / "api" / "include")),
-            str(_UNIT),
+            str(source.unit),
             *(f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-ltorch_cpu", "-lc10"),
             *("-o", str(made)),
         ]
@@ -159,9 +185,8 @@ def _compile(compiler: list[str], options: list[str], torch_version: str, torch_
             log.write_text(text, encoding="utf-8")
             if code != 0:
                 last = "\n".join(output.strip().splitlines()[-_LOG_LINES:])
-                raise InfrastructureError(
-                    "emulator-build",
-                    f"the emulated neuron device cannot be built for torch {torch_version}: {what} failed; "
+                raise source.failure(
+                    f"{source.title} cannot be built for torch {torch_version}: {what} failed; "
                     f"the whole log is {log}, its last lines are:\n{last}",
                 )
         with made.open("ab") as file:

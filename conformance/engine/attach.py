@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from conformance.engine.identify import identity_of
+from conformance.model.identity import Suite
 from conformance.probes import current_probe
 from conformance.suites import account
 
+_OPINFO = "torch.testing._internal.opinfo.core"
 
-def begin_test() -> None:
-    """Forget what an earlier test of this process left behind."""
+
+def open_windows(items: Sequence[pytest.Item], device: str) -> None:
+    """Let the operator-under-test window open in test files that use PyTorch's tables of operators and modules.
+
+    The built-in suites open theirs by themselves; from the CPU nothing falls back.
+    """
+    if device == "cpu" or _OPINFO not in sys.modules:
+        return
+    if any(identity_of(item).suite in (Suite.UPSTREAM, Suite.LOCAL) for item in items):
+        from conformance.probes import upstream_window
+
+        upstream_window.install()
+
+
+def begin_test(item: pytest.Item) -> None:
+    """Forget what an earlier test of this process left behind, and begin to look."""
     account.ACTIVE.account = None
-    current_probe().begin_test()
+    identity = identity_of(item)
+    current_probe().begin_test(
+        has_subject=bool(identity.op or identity.module), only_windows=identity.suite in (Suite.OPINFO, Suite.MODULES)
+    )
 
 
 def fail_for_fallback(report: pytest.TestReport, *, expected: bool) -> None:
     """Turn a pass during which the operator under test ran on the CPU into a failure, unless a skiplist expects it."""
-    operator = getattr(report, "conformance", {}).get("fallback", [(), ()])[0]
+    operator = getattr(report, "conformance", {}).get("fallback", [()])[0]
     if report.passed and operator and not expected and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"the operator under test ran on the CPU: {', '.join(operator)}"
@@ -34,9 +56,11 @@ def attach_observations(report: pytest.TestReport) -> None:
         extra["samples"] = [samples.ran, samples.passed, samples.first_failure]
         if counted.set_aside:
             extra["set_aside"] = [len(counted.set_aside), counted.set_aside[0]]
-    seen = current_probe().end_test()
+    probe = current_probe()
+    seen = probe.end_test()
     if seen is not None:
-        extra["fallback"] = [list(seen.operator), list(seen.test)]
+        inside = probe.computed_inside
+        extra["fallback"] = [list(seen.operator), list(seen.test), None if inside is None else list(inside.operator)]
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker:
         extra["worker"] = worker

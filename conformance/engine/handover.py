@@ -12,10 +12,12 @@ from conformance.engine.cut import Cut
 from conformance.engine.facts import run_info
 from conformance.engine.identify import identity_of
 from conformance.engine.listed import Listing
+from conformance.errors import ConformanceError
 from conformance.model.identity import Identity, PlannedTest, Suite
 from conformance.model.listed import ListedEntry
 from conformance.model.operator import ModuleInventory, OperatorInfo
 from conformance.model.outcome import Outcome
+from conformance.model.registration import Registration
 from conformance.model.result import Result
 from conformance.model.run import RunInfo
 from conformance.probes import current_probe
@@ -34,6 +36,7 @@ class Handover:
     modules: tuple[ModuleInventory, ...]
     cut: Cut | None = None
     entries: tuple[ListedEntry, ...] = ()
+    registrations: tuple[Registration, ...] = ()
 
 
 def handover_of(
@@ -74,7 +77,20 @@ def handover_of(
         modules=tuple(inventory.modules(adapter.device)) if counted else (),
         cut=cut,
         entries=listing.entries,
+        registrations=_registrations(adapter.device),
     )
+
+
+def _registrations(device: str) -> tuple[Registration, ...]:
+    """Return what the backend has registered; nothing for the CPU, whose kernels the others fall back to."""
+    if device == "cpu":
+        return ()
+    from conformance.probes.registrations import registrations
+
+    try:
+        return registrations(device)
+    except ConformanceError:
+        return ()  # this torch does not tell, or knows no dispatch key of that name: no data, which is not "none"
 
 
 def broken_files(reports: Sequence[pytest.CollectReport]) -> list[tuple[PlannedTest, Result]]:

@@ -77,6 +77,13 @@ def add_options(parser: pytest.Parser) -> None:
         help="CPU fallbacks of the operator under test: not looked for, recorded (default), or a failure of the test",
     )
     add(
+        "--conformance-probe",
+        choices=("auto", "backend", "observer", "profiler", "none"),
+        default="auto",
+        help="how fallbacks are seen: by the backend's own account, an observer of PyTorch's dispatcher (needs a C++ "
+        "compiler), the profiler, or not; auto (default): the first of these that there is",
+    )
+    add(
         "--conformance-test",
         metavar="TEST_ID",
         action="append",

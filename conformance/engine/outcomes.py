@@ -93,8 +93,16 @@ def result_of(test_id: str, reports: Sequence[pytest.TestReport], *, attempt: in
         details=details,
         signature=signature(seen.message) if seen.message else "",
         samples=SampleAccount(ran=samples[0], passed=samples[1], first_failure=samples[2]) if samples else None,
-        fallback=FallbackAccount(operator=tuple(fallback[0]), test=tuple(fallback[1])) if fallback else None,
+        fallback=_account(fallback) if fallback else None,
         worker=str(extra.get("worker", "")),
+    )
+
+
+def _account(sets: Sequence[Sequence[str] | None]) -> FallbackAccount:
+    operator, test, *more = sets
+    inside = more[0] if more else None
+    return FallbackAccount(
+        operator=tuple(operator or ()), test=tuple(test or ()), inside=None if inside is None else tuple(inside)
     )
 
 

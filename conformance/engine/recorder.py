@@ -18,6 +18,7 @@ from conformance.model.identity import PlannedTest
 from conformance.model.listed import ListedEntry
 from conformance.model.operator import ModuleInventory, OperatorInfo
 from conformance.model.outcome import Outcome
+from conformance.model.registration import Registration
 from conformance.model.result import Result
 from conformance.model.run import PlanScope, RunInfo, RunState
 from conformance.store import Database, LastAttempt, RunRow, RunWriter, plan_digest, runs
@@ -54,6 +55,7 @@ class Recorder:
         modules: Iterable[ModuleInventory] = (),
         scope: PlanScope | None = None,
         entries: Sequence[ListedEntry] = (),
+        registrations: Sequence[Registration] = (),
     ) -> int:
         """Store the run, its denominators and its plan; return the run's id. Nothing has been run yet."""
         _refuse_duplicates(tests)
@@ -61,6 +63,8 @@ class Recorder:
         self.run_id = self.writer.begin(run)
         self.writer.write_inventory(operators=operators, modules=modules)
         self.writer.write_skiplist(entries)
+        if registrations:
+            self.writer.write_registrations(registrations)
         self.planned = self.writer.write_plan(tests, scope)
         self._test_ids = {test.node_id: test.identity.test_id for test in tests}
         self.writer.start()

@@ -30,7 +30,9 @@ _DEFINITIONS = {
     RegistrationKind.COMPOSITE: (
         "PyTorch makes it of other operators, which run where they are registered; it needs no kernel."
     ),
-    RegistrationKind.FALLBACK: "The backend has no kernel and hands the call to the CPU, which has one.",
+    RegistrationKind.FALLBACK: (
+        "The backend has no kernel and its fallback takes the call; the CPU has a kernel to run it."
+    ),
     RegistrationKind.MISSING: "Nobody has a kernel that could run it: neither the backend nor the CPU; a call raises.",
 }
 

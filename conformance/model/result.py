@@ -12,10 +12,13 @@ class FallbackAccount:
     """The ATen overloads that ran on the CPU during one test, sorted, such as ``aten::sin.out``.
 
     ``operator`` holds those inside the operator-under-test window, ``test`` those anywhere in the test (a superset).
+    ``inside`` are overloads with a kernel of the device that copied its inputs to the CPU and computed there, in the
+    window; it is None where nobody could see that.
     """
 
     operator: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
+    inside: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -323,7 +323,7 @@ def _mend_fallbacks(connection: sqlite3.Connection, *, whole_members: bool) -> i
                 (number, overload),
             )
     forgotten = 0
-    for column in ("fallback_set_id", "test_fallback_set_id"):
+    for column in ("fallback_set_id", "test_fallback_set_id", "inside_set_id"):
         forgotten = max(
             forgotten,
             connection.execute(

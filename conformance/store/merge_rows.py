@@ -48,6 +48,7 @@ _NAME_COLUMNS = (
 _RESULT_COLUMNS = {
     "fallback_set_id": "fallback_set",
     "test_fallback_set_id": "fallback_set",
+    "inside_set_id": "fallback_set",
     "failing_sample_id": "text",
     "reason_id": "text",
     "message_id": "text",

@@ -36,6 +36,12 @@ def m003_skiplists_registrations_and_architectures(db: sqlite_utils.Database) ->
     reshape(db.conn)
 
 
+@MIGRATIONS()
+def m004_kernels_that_compute_on_the_cpu(db: sqlite_utils.Database) -> None:
+    """Know which kernels of the device computed on the CPU inside."""
+    reshape(db.conn)
+
+
 def reshape(connection: sqlite3.Connection) -> None:
     """Give the database the tables, indexes and views of this version; the rows stay.
 

@@ -314,7 +314,7 @@ def _run_row(row: tuple[Any, ...], recorded: dict[Outcome, int]) -> RunRow:
 
 def _result_row(row: tuple[Any, ...]) -> ResultRow:
     _, *identity, outcome, fallback, test_fallback, samples, samples_passed, failing_sample = row[:16]
-    duration_s, reason, message, _, signature, attempt, worker, details, *listed = row[16:]
+    duration_s, reason, message, _, signature, attempt, worker, details, *listed, inside = row[16:]
     values = (
         *identity,
         _OUTCOMES[outcome],
@@ -331,6 +331,7 @@ def _result_row(row: tuple[Any, ...]) -> ResultRow:
         attempt,
         worker,
         *listed,
+        _split(inside),
     )
     return ResultRow(*values)
 

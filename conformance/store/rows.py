@@ -68,7 +68,8 @@ class ResultRow:
     A planned test without a result has the outcome ``not_run`` and ``attempt`` 0. ``fallback_ops`` are the overloads
     that ran on the CPU inside the operator-under-test window, ``test_fallback_ops`` those anywhere in the test; both
     are None where no probe looked, and empty where one looked and saw none. Durations are in seconds. ``entry`` and
-    ``expect`` are those of the skiplist's entry that speaks of the test, empty where none does.
+    ``expect`` are those of the skiplist's entry that speaks of the test, empty where none does. ``inside_ops`` are
+    overloads with a kernel of the device that computed on the CPU, None where nobody could see that.
     """
 
     test_id: str
@@ -96,6 +97,7 @@ class ResultRow:
     architecture: str | None = None
     entry: str = ""
     expect: str = ""
+    inside_ops: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

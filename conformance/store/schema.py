@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x74636E66
 
 # The number of migrations in conformance.store.migrations; each sets PRAGMA user_version to its own number.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 def _values(enum: type[Enum]) -> str:
@@ -251,6 +251,7 @@ TABLES = (
     message_id INTEGER REFERENCES text(id),
     details_id INTEGER REFERENCES text(id),
     signature_id INTEGER REFERENCES signature(id),
+    inside_set_id INTEGER REFERENCES fallback_set(id),          -- kernels that computed on the CPU; NULL = not observed
     PRIMARY KEY (run_id, test_ref, attempt),
     FOREIGN KEY (run_id, test_ref) REFERENCES plan(run_id, test_ref)
 ) STRICT, WITHOUT ROWID""",
@@ -287,7 +288,8 @@ TEST_RESULTS = f"""SELECT plan.run_id, test.test_id, {NODE_ID} AS node_id,
         coalesce(reason.text, '') AS reason, coalesce(message.text, '') AS message,
         result.signature_id, coalesce(signature.signature, '') AS signature, coalesce(result.attempt, 0) AS attempt,
         coalesce(worker.name, '') AS worker, coalesce(details.text, '') AS details,
-        architecture.name AS architecture, coalesce(entry.entry, '') AS entry, coalesce(entry.expect, '') AS expect
+        architecture.name AS architecture, coalesce(entry.entry, '') AS entry, coalesce(entry.expect, '') AS expect,
+        inside.overloads AS inside_ops
     FROM run
     JOIN plan ON plan.run_id = run.run_id
     JOIN test ON test.id = plan.test_ref
@@ -303,6 +305,7 @@ TEST_RESULTS = f"""SELECT plan.run_id, test.test_id, {NODE_ID} AS node_id,
     LEFT JOIN {LAST_RESULT}
     LEFT JOIN fallback_set AS fallback ON fallback.id = result.fallback_set_id
     LEFT JOIN fallback_set AS test_fallback ON test_fallback.id = result.test_fallback_set_id
+    LEFT JOIN fallback_set AS inside ON inside.id = result.inside_set_id
     LEFT JOIN text AS failing_sample ON failing_sample.id = result.failing_sample_id
     LEFT JOIN text AS reason ON reason.id = result.reason_id
     LEFT JOIN text AS message ON message.id = result.message_id

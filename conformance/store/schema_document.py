@@ -103,6 +103,10 @@ _VIEW_COLUMNS = {
         "architecture": "the model's architecture, such as llama; NULL where the test has none",
         "entry": "the id of the skiplist's entry that speaks of the test; '' where none does",
         "expect": "what that entry expects: skip, fail, crash, timeout, fallback or flaky",
+        "inside_ops": (
+            "overloads with a kernel of the device that copied its inputs to the CPU and computed there; '' none, "
+            "NULL not observed"
+        ),
     },
     "test_attempts": {
         "run_id": "the run's number",

@@ -38,9 +38,9 @@ _INSERT_RUN = """INSERT INTO run (
 
 # An interrupt between a commit and its bookkeeping makes the next flush write the same rows again.
 _INSERT_RESULT = """INSERT INTO result (
-    run_id, test_ref, attempt, outcome, duration_us, worker_id, fallback_set_id, test_fallback_set_id,
+    run_id, test_ref, attempt, outcome, duration_us, worker_id, fallback_set_id, test_fallback_set_id, inside_set_id,
     samples, samples_passed, failing_sample_id, reason_id, message_id, details_id, signature_id
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (run_id, test_ref, attempt) DO NOTHING"""
 
 _SET_COUNT = """INSERT INTO run_outcome (run_id, outcome, tests) VALUES (?, ?, ?)
@@ -311,6 +311,7 @@ class RunWriter:
             interning.name(storable(result.worker)) if result.worker else None,
             interning.fallback_set(_overloads(fallback.operator)) if fallback else None,
             interning.fallback_set(_overloads(fallback.test)) if fallback else None,
+            interning.fallback_set(_overloads(fallback.inside)) if fallback and fallback.inside is not None else None,
             samples.ran if samples else None,
             samples.passed if samples else None,
             interning.text(capped(samples.first_failure, MESSAGE_LIMIT)) if samples else None,

@@ -87,7 +87,15 @@ def test_one_operator_is_all_that_is_instantiated(conformance: Conformance, chec
 def test_slow_tests_and_those_of_other_devices_are_included_when_asked_for(
     conformance: Conformance, checkout: Path, tmp_path: Path
 ) -> None:
-    arguments = ("test_ops.py", "--upstream", str(checkout), "--device", "neuron", "-k", "test_slow_neuron or test_other_neuron")
+    arguments = (
+        "test_ops.py",
+        "--upstream",
+        str(checkout),
+        "--device",
+        "neuron",
+        "-k",
+        "test_slow_neuron or test_other_neuron",
+    )
     emulated = {"CONFORMANCE_NEURON": "emulated"}
     conformance("run", *arguments, env=emulated)
     conformance("run", *arguments, "--slow", "--include-cuda-only", env=emulated)
