@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import os
 import signal
 import socket
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +21,7 @@ from conformance.engine.capture import attach_log_handlers_once, fresh_capture
 from conformance.engine.channel import Channel
 from conformance.engine.orphans import adopt_orphans, die_with, end_children, has_children
 
+_TRIM_EVERY_S = 1.0
 DRAIN = "drain"  # run what you have, though nothing follows
 STOP = "stop"
 
@@ -105,6 +108,7 @@ def _run(session: pytest.Session, channel: Channel, orders: Orders, recall: memo
     promised: int | None = None  # the test for which the last one left shared fixtures standing
     ended: list[Any] = []  # the end of the last test travels with the start of the next: one wake-up a test
     me = os.getpid()
+    give_back, trimmed = _trimmer(), time.monotonic()
     while True:
         while queue and recall is not None and queue[0][0] != recall[0]:
             queue.popleft()  # taken back by the parent
@@ -143,6 +147,9 @@ def _run(session: pytest.Session, channel: Channel, orders: Orders, recall: memo
             os._exit(1)  # a child that the test forked has come out of the test: it is no worker
         ended = [*buffer.warnings, ("end", index, pack_reports(config, buffer.reports))]
         buffer.warnings.clear()
+        if time.monotonic() - trimmed > _TRIM_EVERY_S:
+            trimmed = time.monotonic()
+            give_back()
         if orders.health is not None and any(report.failed for report in buffer.reports):
             channel.send([*ended, ("check", index)])
             ended = []
@@ -150,6 +157,15 @@ def _run(session: pytest.Session, channel: Channel, orders: Orders, recall: memo
             if problem is not None:
                 channel.send([("sick", index, problem)])
                 return
+
+
+def _trimmer() -> Callable[[], object]:
+    """Return what gives freed memory back to the system: glibc keeps up to 64 MiB that large tensors have left."""
+    try:
+        trim = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError):
+        return lambda: None  # another C library
+    return lambda: trim(0)
 
 
 def can_recall(session: pytest.Session) -> bool:
