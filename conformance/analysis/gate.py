@@ -10,6 +10,7 @@ from conformance.analysis.verdict import Baseline, Verdict, verdict
 from conformance.errors import ConformanceError
 from conformance.model.listed import ListedEntry
 from conformance.model.outcome import Outcome
+from conformance.model.run import RunState
 
 # What needs no line of its own in a report.
 _QUIET = (Verdict.AS_EXPECTED, Verdict.KNOWN, Verdict.UNSEEN)
@@ -58,13 +59,15 @@ class GateResult(Generic[Row]):
     ``counts`` has every verdict as a key and adds up to the tests that were judged. ``judged`` are the tests that a
     report names: all whose verdict is neither as expected nor known nor unseen, the worst first, then by id.
     ``gone`` are the tests of the baseline that this run did not undertake, sorted; they fail it only where ``whole``
-    says that it undertook all that the baseline did. ``unobserved`` is in how many tests the baseline looked for
-    fallbacks, and nobody did now, so that a new one may have gone unseen.
+    says that it undertook all that the baseline did. ``unknown`` is how many tests were collected and are in no shard
+    that came back, so that not even their ids are known; they fail it. ``unobserved`` is in how many tests the baseline
+    looked for fallbacks, and nobody did now, so that a new one may have gone unseen.
     """
 
     counts: Mapping[Verdict, int]
     judged: tuple[Judged[Row], ...]
     gone: tuple[str, ...]
+    unknown: int
     unobserved: int
     has_baseline: bool
     whole: bool
@@ -84,7 +87,8 @@ class GateResult(Generic[Row]):
     def exit_code(self) -> int:
         """Return 0 where all is as expected; a run without a single test shows nothing and fails."""
         failed = any(count and self.fails(found) for found, count in self.counts.items())
-        return 1 if failed or not self.planned or (self.whole and self.gone) else 0
+        missing = self.unknown or (self.whole and self.gone)
+        return 1 if failed or missing or not self.planned else 0
 
     def fails(self, found: Verdict) -> bool:
         """Tell whether one test with this verdict makes the run fail."""
@@ -98,13 +102,15 @@ def gate(
     strict: bool = False,
     *,
     whole: bool = False,
+    unknown: int = 0,
 ) -> GateResult[Row]:
     """Judge every planned test of a run.
 
     ``entries`` are those in force in the run, by their ids; ``baseline`` has the outcome and the fallbacks of each test
     of an earlier run, by test id, None without one. ``whole`` says that a test of the baseline which the run does not
-    have is a loss (see ``undertakes_all_of``). Raises ConformanceError (``unknown-entry``) for a result that names an
-    entry which is not among ``entries``, and whatever ``verdict`` raises.
+    have is a loss (see ``undertakes_all_of``), ``unknown`` how many tests are in shards that are missing. Raises
+    ConformanceError (``unknown-entry``) for a result that names an entry which is not among ``entries``, and whatever
+    ``verdict`` raises.
     """
     counts = dict.fromkeys(Verdict, 0)
     named: list[Judged[Row]] = []
@@ -133,6 +139,7 @@ def gate(
         counts=counts,
         judged=tuple(named),
         gone=tuple(sorted(missing)),
+        unknown=unknown,
         unobserved=unobserved,
         has_baseline=baseline is not None,
         whole=whole,
@@ -162,6 +169,43 @@ class Undertaking(Protocol):
     @property
     def shard(self) -> int | None:
         """Return the part of the plan, None for all of it."""
+
+
+class Dated(Undertaking, Protocol):
+    """What says which of several runs came before another; ``RunRow`` has it."""
+
+    @property
+    def id(self) -> int:
+        """Return the run's number."""
+
+    @property
+    def created_at(self) -> str:
+        """Return when it began, UTC in ISO 8601."""
+
+    @property
+    def emulated(self) -> bool:
+        """Tell whether a stand-in ran in place of the device."""
+
+    @property
+    def state(self) -> RunState:
+        """Return how far it got."""
+
+
+Run = TypeVar("Run", bound=Dated)
+
+
+def previous_run(every: Iterable[Run], run: Run) -> Run | None:
+    """Return the last complete run before this one on the same device, suites and selection, None without one."""
+    alike = [
+        other
+        for other in every
+        if other.state is RunState.COMPLETE
+        and other.shard is None
+        and (other.device, other.emulated, other.selection) == (run.device, run.emulated, run.selection)
+        and sorted(other.suites) == sorted(run.suites)
+        and (other.created_at, other.id) < (run.created_at, run.id)
+    ]
+    return max(alike, key=lambda other: (other.created_at, other.id), default=None)
 
 
 def undertakes_all_of(run: Undertaking, baseline: Undertaking) -> bool:

@@ -70,9 +70,7 @@ _DEFINITIONS = {
     Verdict.NEW_FAILURE: "It fails or dies in a way that neither an entry nor the baseline knows.",
     Verdict.NEW_FALLBACK: "It passes, but overloads of its operator run on the CPU that did not in the baseline.",
     Verdict.NEW_SKIP: "It ran in the baseline and was skipped now, and no entry says so.",
-    Verdict.UNEXPECTED_PASS: (
-        "It passes, and its entry expects otherwise; or it runs on the device, and its entry expects the CPU."
-    ),
+    Verdict.UNEXPECTED_PASS: "It passes, or passes on the device itself, and its entry expects otherwise.",
     Verdict.UNLISTED_FALLBACK: "It passes on the CPU; no entry says so, and nothing shows that it ever was otherwise.",
     Verdict.FLAKY: "It passed only at a further attempt, and no entry says so.",
     Verdict.UNSEEN: "Its entry cannot be judged: the test was skipped, or nobody looked for the fallback it expects.",
@@ -83,7 +81,7 @@ _DEFINITIONS = {
 }
 
 # How bad an end is; what was not seen to run has no place here.
-_SEVERITY = {
+SEVERITY = {
     Outcome.PASSED: 0,
     Outcome.XFAILED: 0,
     Outcome.XPASSED: 0,
@@ -123,7 +121,7 @@ def verdict(
     """
     if outcome is Outcome.NOT_RUN:
         return Verdict.LOST
-    before = _SEVERITY.get(baseline[0]) if baseline is not None else None
+    before = SEVERITY.get(baseline[0]) if baseline is not None else None
     if expectation is None:
         return _without_entry(outcome, fallback, before, baseline)
     return _with_entry(outcome, fallback, message, expectation, before, baseline)
@@ -134,7 +132,7 @@ def _without_entry(
 ) -> Verdict:
     if outcome is Outcome.SKIPPED:
         return Verdict.AS_EXPECTED if before is None else Verdict.NEW_SKIP
-    now = _SEVERITY[outcome]
+    now = SEVERITY[outcome]
     if not now:
         return _passing(fallback, before, baseline)
     if outcome is Outcome.FLAKY:
@@ -164,12 +162,12 @@ def _with_entry(
     before: int | None,
     baseline: Baseline | None,
 ) -> Verdict:
-    expect = _expectation(entry)
+    expect = expectation_of(entry)
     if outcome is Outcome.SKIPPED:
         if expect is Expectation.SKIP:
             return Verdict.AS_EXPECTED
         return Verdict.UNSEEN if before is None else Verdict.NEW_SKIP
-    now = _SEVERITY[outcome]
+    now = SEVERITY[outcome]
     match expect:
         case Expectation.SKIP:
             # It is run all the same; what such a test does, short of passing, is why it is on the list.
@@ -211,7 +209,8 @@ def _worse(now: int, before: int | None) -> Verdict:
     return Verdict.KNOWN if before is not None and before >= now else Verdict.REGRESSION
 
 
-def _expectation(entry: ListedEntry) -> Expectation:
+def expectation_of(entry: ListedEntry) -> Expectation:
+    """Return what an entry expects; raises ConformanceError (``unknown-expectation``) for a word of another harness."""
     try:
         return Expectation(entry.expect)
     except ValueError:

@@ -22,10 +22,18 @@ _COMMANDS = (
     "selftest",
     "doctor",
     "merge",
+    "gate",
+    "compare",
+    "burndown",
     "skiplist",
+    "export",
+    "import",
     "opdb",
     "upstream",
 )
+
+# Where the module cannot have the command's name.
+_MODULES = {"import": "importing"}
 
 
 class _Commands(click.Group):
@@ -37,7 +45,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"conformance.cli.{cmd_name}").command
+        command: click.Command = import_module(f"conformance.cli.{_MODULES.get(cmd_name, cmd_name)}").command
         return command
 
 

@@ -45,7 +45,7 @@ def command(db: Path, selector: str, form: str, top: int) -> None:
 
     The exit code is 0 whatever the run found; `conformance run` is what judges.
     """
-    from conformance.report.findings import collect_findings
+    from conformance.report.findings import collect_findings, narrowed
     from conformance.report.output import write_report
     from conformance.store import Database, resolve_run
 
@@ -53,9 +53,15 @@ def command(db: Path, selector: str, form: str, top: int) -> None:
         findings = collect_findings(database, resolve_run(database, selector).id, top=top)
     match form:
         case "json":
-            from conformance.report.json_format import render_json as render
+            from conformance.report.json_format import render_json
+
+            write_report(render_json(findings))
         case "md":
-            from conformance.report.markdown import render_markdown as render
+            from conformance.report.fitting import SUMMARY_LIMIT, fitted
+            from conformance.report.markdown import render_markdown
+
+            write_report(fitted(lambda rows: render_markdown(narrowed(findings, rows)), top, SUMMARY_LIMIT))
         case _:
-            from conformance.report.text import render_text as render
-    write_report(render(findings))
+            from conformance.report.text import render_text
+
+            write_report(render_text(findings))

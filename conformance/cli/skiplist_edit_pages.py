@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from conformance.cli.skiplist_output import Block, Code, Lines, Page, Paragraph, Table, limited
+from conformance.report.page import Block, Code, Lines, Page, Paragraph, Table, limited
 from conformance.report.words import counted, number
 from conformance.skiplist.observed import Evidence
 

@@ -92,7 +92,7 @@ def stale_command(
     A test that a list skips is not run, and shows nothing: `conformance run --run-skipped` runs it.
     """
     from conformance.cli.skiplist_edit_pages import stale_document, stale_page
-    from conformance.cli.skiplist_output import write_page
+    from conformance.report.page import write_page
 
     found, runs, _ = _evidence(list_paths(paths, device), db, selector, last, at_least, today)
     write_page(stale_page(found, runs, top=top), stale_document(found, runs), form)
@@ -119,7 +119,7 @@ def prune_command(
     """
     from conformance.cli.skiplist_edit_pages import edit_document, edit_page
     from conformance.cli.skiplist_files import edited_files, unified_diff, write_whole
-    from conformance.cli.skiplist_output import write_page
+    from conformance.report.page import write_page
     from conformance.skiplist.update import prune_edits
 
     found, runs, _ = _evidence(list_paths(paths, device), db, selector, last, at_least, today)
@@ -163,8 +163,8 @@ def add_command(
     """
     from conformance.cli.skiplist_edit_pages import proposal_document, proposal_page
     from conformance.cli.skiplist_files import edited_files, write_target, write_whole
-    from conformance.cli.skiplist_output import write_page
     from conformance.cli.skiplist_runs import told_observations_of
+    from conformance.report.page import write_page
     from conformance.skiplist.edit import FileEdit
     from conformance.skiplist.matching import compile_skiplist
     from conformance.skiplist.propose import listed_expectations, propose
@@ -222,8 +222,8 @@ def update_command(
     """
     from conformance.cli.skiplist_edit_pages import update_document, update_page
     from conformance.cli.skiplist_files import edited_files, unified_diff, write_whole
-    from conformance.cli.skiplist_output import write_page
     from conformance.cli.skiplist_runs import told_observations_of
+    from conformance.report.page import write_page
     from conformance.skiplist.load import load_skiplist
     from conformance.skiplist.update import update, with_added
 

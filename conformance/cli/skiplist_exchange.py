@@ -70,8 +70,8 @@ def import_command(
     standard error.
     """  # noqa: D301 - a backspace tells click to keep the lines as they are
     from conformance.cli.skiplist_files import read_source, refuse_existing, write_target
-    from conformance.cli.skiplist_output import write_page
     from conformance.cli.skiplist_pages import import_document, import_page
+    from conformance.report.page import write_page
     from conformance.skiplist.formats import import_list
     from conformance.skiplist.formats.imported import ImportOptions
     from conformance.skiplist.vocabulary import Category, Expectation
@@ -135,9 +135,9 @@ def export_command(
     to standard error.
     """  # noqa: D301 - as above
     from conformance.cli.skiplist_files import refuse_existing, write_target
-    from conformance.cli.skiplist_output import write_page
     from conformance.cli.skiplist_pages import export_document, export_page
     from conformance.cli.skiplist_runs import node_ids_of
+    from conformance.report.page import write_page
     from conformance.skiplist.formats import export_list
     from conformance.skiplist.formats.exported import NOT_PASSING
     from conformance.skiplist.load import load_skiplist

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from conformance.cli.skiplist_output import Block, Lines, Page, Paragraph, Row, Table, limited
+from conformance.report.page import Block, Lines, Page, Paragraph, Row, Table, limited
 from conformance.report.words import counted, number, share
 from conformance.skiplist.lint import Finding, Level, LintReport
 from conformance.skiplist.stats import By, Count, Stats

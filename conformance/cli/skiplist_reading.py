@@ -47,8 +47,8 @@ def lint_command(
     """
     import sys
 
-    from conformance.cli.skiplist_output import write_page
     from conformance.cli.skiplist_pages import lint_document, lint_page
+    from conformance.report.page import write_page
     from conformance.skiplist.lint import Level, lint
     from conformance.skiplist.load import read_skiplist
 
@@ -85,8 +85,8 @@ def stats_command(
     form: str,
 ) -> None:
     """Count lists: by category, owner, age, operator, dtype, file, and how much has no reason."""
-    from conformance.cli.skiplist_output import write_page
     from conformance.cli.skiplist_pages import stats_page
+    from conformance.report.page import write_page
     from conformance.skiplist.load import load_skiplist
     from conformance.skiplist.stats import By, stats
 
@@ -124,9 +124,9 @@ def explain_command(
 
     Conditions on versions and devices are judged as in the run; without one only last days are.
     """
-    from conformance.cli.skiplist_output import write_page
     from conformance.cli.skiplist_pages import explain_document, explain_page
     from conformance.errors import UsageError
+    from conformance.report.page import write_page
     from conformance.skiplist.explain import explain, read_identity
     from conformance.skiplist.load import load_skiplist
 
@@ -154,8 +154,8 @@ def diff_command(before: str, after: str, top: int, form: str) -> None:
     BEFORE and AFTER are each a file, a folder, or REVISION:PATH as git writes it, with the path relative to the current
     folder: conformance skiplist diff main:skiplists/neuron skiplists/neuron
     """
-    from conformance.cli.skiplist_output import write_page
     from conformance.cli.skiplist_pages import diff_document, diff_page
+    from conformance.report.page import write_page
     from conformance.skiplist.diff import difference
     from conformance.skiplist.revisions import load_source
 

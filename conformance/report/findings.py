@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -141,6 +141,29 @@ def collect_findings(db: Database, run_id: int, *, top: int = 20) -> RunFindings
         lost=shown(lost, limit),
         lost_total=len(lost),
     )
+
+
+def narrowed(findings: RunFindings, top: int) -> RunFindings:
+    """Return the findings with at most ``top`` rows a table and entries a list; 0 keeps those that are there."""
+    if top <= 0:
+        return findings
+    return replace(
+        findings,
+        templates=_narrowed(findings.templates, top),
+        groups=_narrowed(findings.groups, top),
+        limit=top if findings.limit is None else min(top, findings.limit),
+        failures=shown(findings.failures, top),
+        lost=shown(findings.lost, top),
+    )
+
+
+def _narrowed(table: TallyTable, top: int) -> TallyTable:
+    kept = shown(table.rows, top)
+    left_out = [*table.rows[len(kept) :], *([table.rest] if table.rest else [])]
+    if len(kept) == len(table.rows):
+        return table
+    observed = all(tally.fell_back is not None for tally in left_out)
+    return TallyTable(kept, table.hidden + len(table.rows) - len(kept), _sum(left_out, observed=observed))
 
 
 def _whole(run: RunRow, rows: Iterable[CountRow]) -> Tally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from conformance.errors import UsageError
@@ -29,15 +29,20 @@ def parse_files(files: Sequence[tuple[str, str]]) -> tuple[Skiplist, tuple[Probl
         found, wrong = parse_text(text, file)
         entries += found
         problems += wrong
+    kept, twice = unique(entries)
+    return Skiplist(kept, tuple(file for file, _ in files)), (*problems, *twice)
+
+
+def unique(entries: Iterable[Entry]) -> tuple[tuple[Entry, ...], tuple[Problem, ...]]:
+    """Return the entries with different ids, the first of each, and a problem for each of the others."""
     first: dict[str, Entry] = {}
-    unique = []
+    problems = []
     for entry in entries:
         if entry.id in first:
             problems.append(Problem(entry.place, entry.id, f"the id is used already, at {first[entry.id].place}"))
         else:
             first[entry.id] = entry
-            unique.append(entry)
-    return Skiplist(tuple(unique), tuple(file for file, _ in files)), tuple(problems)
+    return tuple(first.values()), tuple(problems)
 
 
 def load_skiplist(paths: Sequence[Path]) -> Skiplist:
@@ -80,11 +85,11 @@ def _files(paths: Sequence[Path]) -> list[Path]:
             files += found
         else:
             files.append(path)
-    unique: dict[Path, Path] = {}
+    different: dict[Path, Path] = {}
     for file in files:
         # A file may be named twice, by itself and by its folder.
-        unique.setdefault(file.resolve(), file)
-    return list(unique.values())
+        different.setdefault(file.resolve(), file)
+    return list(different.values())
 
 
 def _toml_files(folder: Path) -> list[Path]:

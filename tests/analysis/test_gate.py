@@ -34,8 +34,9 @@ def judge(
     baseline: Mapping[str, Baseline] | None = None,
     strict: bool = False,
     whole: bool = False,
+    unknown: int = 0,
 ) -> GateResult[Seen]:
-    return gate(results, entries, baseline, strict, whole=whole)
+    return gate(results, entries, baseline, strict, whole=whole, unknown=unknown)
 
 
 def counts(result: GateResult[Seen]) -> dict[str, int]:
@@ -100,6 +101,10 @@ def test_tests_that_the_baseline_had_are_gone_and_fail_a_whole_run_only() -> Non
     assert part.gone == whole.gone == ("a", "c")
     assert (part.exit_code, whole.exit_code) == (0, 1)
     assert judge(Seen("a")).gone == ()
+
+
+def test_tests_in_shards_that_are_missing_fail_a_run_also_without_a_baseline() -> None:
+    assert (judge(Seen("a"), unknown=3).exit_code, judge(Seen("a"), unknown=3).unknown) == (1, 3)
 
 
 def test_it_is_counted_where_nobody_looked_for_fallbacks_any_more() -> None:

@@ -1,22 +1,21 @@
-"""Write what the commands of ``conformance skiplist`` found, as text, Markdown or JSON.
+"""Pages of paragraphs, tables and lists, and how they are written: as text, Markdown or JSON.
 
-A command makes a page: paragraphs, tables and lists. Text and Markdown are renderings of it; JSON is a document of its
-own.
+Text and Markdown are renderings of one page; JSON is a document of its own, beside it.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
 
-import click
-
+from conformance.report.fitting import SUMMARY_LIMIT, fitted
 from conformance.report.layout import escaped, printable, table, wrap
 from conformance.report.markdown import code, fenced
 from conformance.report.output import write_report
@@ -83,15 +82,26 @@ def write_page(page: Page, document: object, form: str, *, to_stderr: bool = Fal
     """Write the page, or for ``json`` the document: a mapping or a dataclass."""
     match form:
         case "json":
-            text = json.dumps({"schema": 1, **jsonable(document)}, indent=1, sort_keys=True) + "\n"
+            text = _json(document)
         case "md":
             text = render_markdown(page)
         case _:
             text = render_text(page)
     if to_stderr:
-        click.echo(text, err=True, nl=False)
+        sys.stderr.write(text)
     else:
         write_report(text)
+
+
+def write_fitted(make_page: Callable[[int], Page], make_document: Callable[[], object], form: str, *, top: int) -> None:
+    """Write a page of ``top`` rows a list, or for ``json`` the document; Markdown stays within a summary's limit."""
+    match form:
+        case "json":
+            write_report(_json(make_document()))
+        case "md":
+            write_report(fitted(lambda rows: render_markdown(make_page(rows)), top, SUMMARY_LIMIT))
+        case _:
+            write_report(render_text(make_page(top)))
 
 
 def render_text(page: Page) -> str:
@@ -150,6 +160,10 @@ def _escaped(text: str) -> str:
     for character in "\\<>*_|[]#@`":
         text = text.replace(character, f"\\{character}")
     return text
+
+
+def _json(document: object) -> str:
+    return json.dumps({"schema": 1, **jsonable(document)}, indent=1, sort_keys=True) + "\n"
 
 
 def jsonable(value: object) -> Any:
