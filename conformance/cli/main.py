@@ -19,6 +19,7 @@ _COMMANDS = (
     "site",
     "collect",
     "devices",
+    "model",
     "selftest",
     "doctor",
     "merge",

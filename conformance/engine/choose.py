@@ -68,7 +68,7 @@ def complain_about_names(items: list[pytest.Item], selection: Selection, *, adap
     names: set[str] = set()
     for item in items:
         identity = identity_of(item)
-        names.update(name for name in (identity.op, identity.module) if name is not None)
+        names.update(name for name in (identity.op, identity.module, identity.architecture) if name is not None)
     if all(fnmatch.filter(names, pattern) for pattern in selection.ops):
         return
     from conformance.suites import inventory

@@ -54,6 +54,7 @@ def read_identity(item: pytest.Item) -> Identity:
         op=getattr(op, "full_name", None),
         module=getattr(module, "name", None),
         dtype=dtypes[0] if len(dtypes) == 1 else None,
+        architecture=filled.get("architecture"),
     )
 
 

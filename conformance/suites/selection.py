@@ -32,6 +32,7 @@ TEMPLATES = {
         *("dtypes", "errors", "reference"),
     ),
     "modules": ("forward", "backward", "noncontiguous", "memory_format", "state_dict", "pickle", "to"),
+    "models": ("forward", "generate", "backward"),
 }
 ALL_DTYPES = "all"
 ONE_DTYPE = "one"

@@ -44,7 +44,7 @@ def test_devices_says_that_neuron_is_emulated(conformance: Run) -> None:
     ("arguments", "code", "words"),
     [
         (["run", "--device", "toaster"], 2, "unknown device 'toaster'"),
-        (["run", "nosuch", "--device", "cpu"], 2, "neither a suite (opinfo, modules, upstream) nor a file"),
+        (["run", "nosuch", "--device", "cpu"], 2, "neither a suite (opinfo, modules, models, upstream) nor a file"),
         (["run", "--device", "cpu", "--workers", "lots"], 2, "number of workers is 'lots'"),
         (["run", "opinfo", "--device", "cpu", "--ops", "ad"], 2, "no operator or module of that name"),
         (["run", "opinfo", "--device", "cpu", "--ops", "add", "--dtypes", "float"], 0, ""),
