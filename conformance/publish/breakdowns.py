@@ -64,7 +64,7 @@ def _by_status(
     rows = tuple(
         Breakdown(
             key=key or "(none)",
-            href=f"operators.html#{urlencode({key_name: key})}" if key else "",
+            href=f"operators.html#{urlencode({'q': word(key_name, key)})}" if key else "",
             total=counts.total(),
             counts=tuple(counts[code] for code in codes),
             fallback=None,
@@ -75,6 +75,11 @@ def _by_status(
     return BreakdownTable(
         id=id_, title=title, caption=caption, key_name=key_name, total_name="operators", marks=marks, rows=rows
     )
+
+
+def word(field: str, value: str) -> str:
+    """Return the word of a search that asks for a value."""
+    return f'{field}:"{value}"' if " " in value else f"{field}:{value}"
 
 
 def by_outcome(id_: str, key_name: str, counted_rows: Sequence[CountRow]) -> BreakdownTable:
@@ -125,7 +130,7 @@ def by_file(files: Sequence[FileFinding], *, limit: int | None = None) -> Breakd
         rows=tuple(
             Breakdown(
                 key=file.file,
-                href="tests.html",
+                href=file.href,
                 total=sum(file.counts.values()),
                 counts=tuple(file.counts.get(code, 0) for code in codes),
                 fallback=None,

@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from conformance.publish.choice import is_whole
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from conformance.analysis.coverage import Coverage
+    from conformance.model.listed import ListedEntry
+    from conformance.model.overload import Snapshot
+    from conformance.publish.changes import Step
+    from conformance.publish.listed import ListedCounts
+    from conformance.publish.matrix import OutcomeMatrix
     from conformance.store import CountRow, ResultRow, RunRow
 
 OPERATOR = "operator"
@@ -89,7 +96,67 @@ class FileFinding:
     """The tests of one file that have neither operator nor module, by outcome."""
 
     file: str
+    slug: str
     counts: Mapping[str, int]
+
+    @property
+    def href(self) -> str:
+        """Return the path of its page from the site's root."""
+        return f"files/{self.slug}.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt at a test that was not its last."""
+
+    number: int
+    outcome: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """The tests that a skiplist spoke of in one run, and how many of its entries were in force."""
+
+    run_id: int
+    entries: int
+    counts: ListedCounts
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFinding:
+    """An entry of the skiplist in force, and what the run says of its tests."""
+
+    entry: ListedEntry
+    counts: ListedCounts
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The run among the others of its database.
+
+    ``series`` are the whole runs of its scope up to it, oldest first; it stands last unless it is not whole.
+    ``selectable`` are all runs of the matrix. ``steps`` lead from each run of the series to the next. ``operators``
+    has for each run of the series the names that its inventory declares, ``statuses`` those of the operators it tested.
+    ``listed`` has those runs of the series that had a skiplist in force.
+    """
+
+    matrix: OutcomeMatrix
+    series: Sequence[RunRow]
+    selectable: Sequence[RunRow]
+    steps: Sequence[Step]
+    operators: Mapping[int, frozenset[str]]
+    statuses: Mapping[int, Mapping[str, str]]
+    listed: Sequence[ListedRun]
+
+    @property
+    def last_step(self) -> Step | None:
+        """Return what changed since the run before, None where there is none to hold it against."""
+        return self.steps[-1] if self.steps else None
+
+    def run(self, number: int) -> RunRow:
+        """Return a run of the matrix by its number."""
+        return next(run for run in self.selectable if run.id == number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +164,12 @@ class Findings:
     """One run with everything the site says about it.
 
     ``results_of`` gives the last attempt of each test of one subject and ``bad_results`` those of the whole run that
-    failed, died or erred; ``other_results`` those with neither operator nor module, which ``files`` counts. They read
-    when called, so that a run of any size needs little memory. ``evidence`` has the nouns as keys.
+    failed, died or erred; ``file_results`` those of one file that have neither operator nor module, which ``files``
+    counts. They read when called, so that a run of any size needs little memory. ``evidence`` has the nouns as keys.
+    ``registered`` has what the backend registered for each overload, empty where nobody looked; ``snapshot`` is what is
+    known of this torch version's overloads, None where no snapshot of it comes with the harness. ``attempts`` has the
+    earlier attempts at tests that had several. ``durations_us`` (microseconds) has a place for each test of the
+    history's matrix.
     """
 
     run: RunRow
@@ -112,12 +183,23 @@ class Findings:
     overloads: Sequence[OverloadFinding]
     results_of: Callable[[Subject], Iterator[ResultRow]]
     bad_results: Callable[[], Iterator[ResultRow]]
-    other_results: Callable[[], Iterator[ResultRow]]
+    file_results: Callable[[str], Iterator[ResultRow]]
     evidence: Mapping[str, Evidence]
     files: Sequence[FileFinding]
+    history: History
+    durations_us: Sequence[int]
+    entries: Sequence[EntryFinding] = ()
+    registered: Mapping[str, str] = field(default_factory=dict)
+    snapshot: Snapshot | None = None
+    attempts: Mapping[str, Sequence[Attempt]] = field(default_factory=dict)
     links: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def fallback_observed(self) -> bool:
         """Tell whether a probe looked for fallbacks; without one, nothing can be called native."""
         return bool(self.run.probe)
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether the run may make a headline."""
+        return is_whole(self.run)

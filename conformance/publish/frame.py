@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from conformance.model.outcome import Outcome
 from conformance.model.run import RunState
+from conformance.publish.choice import FAULTS, overtaken_by, wider_run
 from conformance.publish.pages import Frame, Link, Notice, RunMark
 from conformance.publish.wording import counted, instant, number
 
 if TYPE_CHECKING:
+    from conformance.publish.context import Site
     from conformance.publish.findings import Findings
     from conformance.store import RunRow
 
@@ -42,14 +44,7 @@ def notices(findings: Findings) -> tuple[Notice, ...]:
             )
         )
     found += _state_notices(run)
-    if run.selection:
-        found.append(
-            Notice(
-                "warning",
-                "Only a part was asked for",
-                f"The run was limited to: {run.selection}. What lies outside that selection reads as untested.",
-            )
-        )
+    found += _other_runs(findings)
     faults = injected_faults(run)
     if faults:
         found.append(
@@ -71,9 +66,39 @@ def notices(findings: Findings) -> tuple[Notice, ...]:
     return tuple(found)
 
 
+def _other_runs(findings: Findings) -> list[Notice]:
+    """Say what younger or wider runs of the same device there are."""
+    run = findings.run
+    found = []
+    younger = overtaken_by(run, findings.runs)
+    if younger is not None:
+        missing = younger.counts.get(Outcome.NOT_RUN, 0)
+        state = f"shard {younger.shard} of {younger.shards}" if younger.shard else str(younger.state)
+        found.append(
+            Notice(
+                "warning",
+                f"A newer run is not complete ({state})",
+                f"Run {younger.id} has a result for {number(younger.planned - missing)} of "
+                f"{counted(younger.planned, 'planned test')}; this site goes on showing run {run.id}.",
+                Link("All runs", "runs.html"),
+            )
+        )
+    if run.selection:
+        wider = wider_run(run, findings.runs)
+        hint = "" if wider is None else f" Run {wider.id} was not limited and planned {number(wider.planned)} tests."
+        found.append(
+            Notice(
+                "warning",
+                "Only a part was asked for",
+                f"The run was limited to: {run.selection}. What lies outside that selection reads as untested.{hint}",
+            )
+        )
+    return found
+
+
 def injected_faults(run: RunRow) -> str:
     """Return the faults that the run asked the emulated device for, empty where there were none."""
-    return run.environment.get("CONFORMANCE_NEURON_FAULTS", "").strip()
+    return run.environment.get(FAULTS, "").strip()
 
 
 def _state_notices(run: RunRow) -> list[Notice]:
@@ -81,6 +106,14 @@ def _state_notices(run: RunRow) -> list[Notice]:
     missing = run.counts.get(Outcome.NOT_RUN, 0)
     without = f"{number(missing)} of {counted(run.planned, 'planned test')} have no result."
     if state == RunState.COMPLETE.value:
+        if run.shard is not None:
+            return [
+                Notice(
+                    "warning",
+                    f"Only shard {run.shard} of {run.shards}",
+                    "The run is one part of a larger one; merge the shards and build the site from what comes out.",
+                )
+            ]
         if not missing:
             return []
         return [Notice("warning", "Tests were lost", f"The run is complete, but {without}")]
@@ -103,38 +136,42 @@ def _state_notices(run: RunRow) -> list[Notice]:
     ]
 
 
-def frame(findings: Findings, *, section: str, title: str, depth: int = 0) -> Frame:
-    """Return the frame of a page that lies ``depth`` folders below the site's root."""
+# The sections of the site, in the order of the navigation, with their pages.
+SECTIONS = {
+    "Overview": "index.html",
+    "Operators": "operators.html",
+    "Overloads": "overloads.html",
+    "Modules": "modules.html",
+    "Tests": "tests.html",
+    "Failures": "failures.html",
+    "Skiplist": "skiplist.html",
+    "Compare": "compare.html",
+    "Runs": "runs.html",
+    "Method": "method.html",
+}
+
+
+def frame(site: Site, *, section: str, title: str, path: str, description: str = "") -> Frame:
+    """Return the frame of the page at a path of the site."""
+    findings = site.findings
     run = findings.run
     prefix = "EMULATED \u00b7 " if run.emulated else ""
+    name = f"{'emulated ' if run.emulated else ''}{run.device}"
     return Frame(
-        root="../" * depth,
+        root="../" * path.count("/"),
         section=section,
         title=f"{prefix}{title} \u00b7 {run.device} conformance",
         run=run_mark(run),
         notices=notices(findings),
-        sections=_sections(findings),
-        find=_find(findings),
+        sections=sections(findings),
+        find="operators.html" if findings.operators else "modules.html" if findings.modules else "tests.html",
+        address=f"{site.address}{path}" if site.address else "",
+        description=description or f"{title}: PyTorch {run.torch_version} on the device {name}, run {run.id}.",
     )
 
 
-def _sections(findings: Findings) -> tuple[Link, ...]:
-    """Return the navigation: a run of test files needs no tables of operators, one of operators none of files."""
-    only_files = bool(findings.files)
-    shown = {
-        "Operators": bool(findings.operators) or not only_files,
-        "Modules": bool(findings.modules) or not only_files,
-        "Tests": only_files,
-    }
-    labels = ("Overview", "Operators", "Modules", "Tests", "Failures", "Runs", "Method")
-    return tuple(
-        Link(label, "index.html" if label == "Overview" else f"{label.lower()}.html")
-        for label in labels
-        if shown.get(label, True)
-    )
-
-
-def _find(findings: Findings) -> str:
-    if findings.operators:
-        return "operators.html"
-    return "modules.html" if findings.modules else ""
+def sections(findings: Findings) -> tuple[Link, ...]:
+    """Return the navigation: a run of test files alone needs no tables of operators, overloads and modules."""
+    only_files = bool(findings.files) and not findings.operators and not findings.modules
+    left_out = {"Operators", "Overloads", "Modules"} if only_files else set()
+    return tuple(Link(name, href) for name, href in SECTIONS.items() if name not in left_out)

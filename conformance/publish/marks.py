@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from conformance.model.operator import OperatorStatus
 from conformance.model.outcome import Outcome
+from conformance.model.registration import RegistrationKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -94,16 +96,42 @@ UNDECLARED = Mark(
 NO_TEST = Mark("no_test", "no such test", "\u00b7", "none", "The plan of this run holds no such test.")
 
 
+_REGISTRATION_LOOK = {
+    RegistrationKind.KERNEL: ("K", "native"),
+    RegistrationKind.COMPOSITE: ("C", "skipped"),
+    RegistrationKind.FALLBACK: ("F", "fallback"),
+    RegistrationKind.MISSING: ("M", "failing"),
+}
+REGISTRATION_MARKS: Mapping[str, Mark] = {
+    kind.value: Mark(kind.value, kind.value, *look, kind.definition) for kind, look in _REGISTRATION_LOOK.items()
+}
+NOT_RECORDED = Mark(
+    "not_recorded", "not recorded", "?", "untested", "This run did not record what the backend has registered for it."
+)
+
+
+def registration_mark(kind: str) -> Mark:
+    """Return how a kind of registration looks; an empty one was not recorded, an unknown one is shown loudly."""
+    if not kind:
+        return NOT_RECORDED
+    return REGISTRATION_MARKS.get(kind) or _unknown(kind, "registration")
+
+
+# The same with the passes that needed the CPU set apart, as pages show them.
+TEST_SUMMARY_ORDER: tuple[str, ...] = (OUTCOME_SUMMARY_ORDER[0], FELL_BACK.code, *OUTCOME_SUMMARY_ORDER[1:])
+
+
 def status_mark(status: str, noun: str = "operator") -> Mark:
     """Return how the status of an operator or module looks; an unknown one is shown loudly as unknown."""
     mark = STATUS_MARKS.get(str(status)) or _unknown(str(status), "status")
     return mark if noun == "operator" else replace(mark, definition=mark.definition.replace("operator", noun))
 
 
+@lru_cache(maxsize=256)
 def outcome_mark(outcome: str, *, fell_back: bool = False) -> Mark:
     """Return how an outcome looks; a pass that needed the CPU never looks like a plain pass."""
     code = str(outcome)
-    if code == Outcome.PASSED.value and fell_back:
+    if code == FELL_BACK.code or (code == Outcome.PASSED.value and fell_back):
         return FELL_BACK
     return OUTCOME_MARKS.get(code) or _unknown(code, "outcome")
 

@@ -6,23 +6,20 @@ import re
 
 from markupsafe import Markup, escape
 
-_SPACE = re.compile(r"(\s+)")
-_PART_END = re.compile(r"(?<=[._/,\[=])(?![._/,\[=])|(?<=::)")
+# A place to break inside a word: behind a run of these signs, and behind a namespace.
+_PLACE = re.compile(r"(?<=[._/,\[=])(?=[^\s._/,\[=])|(?<=::)(?=\S)")
 
 # A hyphen is where browsers break; a longer part than this may do so, or it would leave a narrow screen.
 _LONGEST_KEPT = 32
+_HYPHENATED = re.compile(r"[^\s._/,\[=:<>]*-[^\s._/,\[=:<>]*")
 
 
 def breakable(text: str) -> Markup:
     """Return the escaped text with places to break after ``.``, ``_``, ``/``, ``::``, and none at hyphens."""
-    return Markup("").join(word if word.isspace() else _word(word) for word in _SPACE.split(text) if word)
+    escaped = _PLACE.sub("<wbr>", str(escape(text)))
+    return Markup(_HYPHENATED.sub(_kept, escaped) if "-" in escaped else escaped)
 
 
-def _word(word: str) -> Markup:
-    return Markup("<wbr>").join(_part(part) for part in _PART_END.split(word) if part)
-
-
-def _part(part: str) -> Markup:
-    if "-" in part and len(part) <= _LONGEST_KEPT:
-        return Markup('<span class="keep">{}</span>').format(part)
-    return escape(part)
+def _kept(match: re.Match[str]) -> str:
+    part = match.group()
+    return f'<span class="keep">{part}</span>' if len(part) <= _LONGEST_KEPT else part

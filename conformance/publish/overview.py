@@ -3,56 +3,62 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from conformance.model.identity import Suite
 from conformance.model.outcome import Outcome
 from conformance.publish.breakdowns import by_dtype, by_file, by_group, by_outcome, present
+from conformance.publish.causes import ON_CPU
+from conformance.publish.changed import front_changes
 from conformance.publish.charts import Tally, stacked_bar
+from conformance.publish.choice import PROFILE
+from conformance.publish.context import signature_anchor
+from conformance.publish.failures import whole_words
 from conformance.publish.findings import MODULE, OPERATOR, Evidence, FileFinding, Findings, Subject
 from conformance.publish.frame import injected_faults
+from conformance.publish.listed import whole_list
 from conformance.publish.marks import (
     OUTCOME_SUMMARY_ORDER,
     STATUS_ORDER,
+    TEST_SUMMARY_ORDER,
     in_order,
     outcome_mark,
     status_mark,
 )
-from conformance.publish.pages import (
-    Fact,
-    FailureGroup,
-    FallbackOperator,
-    FallbackOverload,
-    Headline,
-    IndexPage,
-    Link,
-)
+from conformance.publish.matrix import shown_code
+from conformance.publish.pages import Fact, Headline, Link
+from conformance.publish.pages_overview import CauseRow, IndexPage
 from conformance.publish.redaction import without_local_paths
+from conformance.publish.slugs import named_anchor
+from conformance.publish.trend import burn_down_chart, burn_down_summary, coverage_chart
 from conformance.publish.wording import counted, duration, instant, number, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from conformance.analysis.coverage import Coverage
+    from conformance.publish.causes import Cause
+    from conformance.publish.context import Site
     from conformance.store import RunRow
 
-_FAILURES_SHOWN = 8
-_OVERLOAD_OPERATORS_SHOWN = 6
-_FALLBACK_OPERATORS_SHOWN = 400
-_FALLBACK_ROWS_OPEN = 12
+_CAUSES_SHOWN = 10
+_CAUSE_SUBJECTS_SHOWN = 4
 _FILES_SHOWN = 30
 _NAMES_IN_A_SENTENCE = 3
 
 
-def index_page(findings: Findings, groups: tuple[FailureGroup, ...]) -> IndexPage:
-    """Return the front page of the site; ``groups`` are the run's failures by signature."""
+def index_page(site: Site) -> IndexPage:
+    """Return the front page of the site."""
+    findings = site.findings
     run = findings.run
-    outcomes = outcome_tallies(run)
+    outcomes = tallies_of_tests(findings)
     only_tests = "" if findings.operators or findings.modules else tests_sentence(run)
-    fell_back = _fallback_operators(findings)
+    trend, burn_down = coverage_chart(findings), burn_down_chart(findings)
     return IndexPage(
         facts=run_facts(run, findings.files),
+        partial="" if findings.whole else _partial(run),
         operators=headline(findings, findings.operators, coverage=findings.operator_coverage, noun=OPERATOR),
         modules=headline(findings, findings.modules, coverage=findings.module_coverage, noun=MODULE)
         if findings.modules
@@ -61,6 +67,13 @@ def index_page(findings: Findings, groups: tuple[FailureGroup, ...]) -> IndexPag
         planned=run.planned,
         outcomes=outcomes,
         outcome_bar=stacked_bar(outcomes),
+        trend=trend,
+        no_trend="" if trend else _no_trend(findings),
+        burn_down=burn_down,
+        no_burn_down="" if burn_down else no_burn_down(findings),
+        changes=front_changes(site),
+        causes=tuple(cause_row(site, cause) for cause in site.causes[:_CAUSES_SHOWN]),
+        causes_more=max(len(site.causes) - _CAUSES_SHOWN, 0),
         operator_tables=present(by_dtype(findings.operators), by_group(findings.operators)),
         test_tables=present(
             by_file(findings.files, limit=_FILES_SHOWN),
@@ -69,13 +82,55 @@ def index_page(findings: Findings, groups: tuple[FailureGroup, ...]) -> IndexPag
             by_outcome("by-template", "template", findings.by_template if only_tests == "" else ()),
         ),
         fallback_observed=findings.fallback_observed,
-        fallback_overloads=_fallback_overloads(findings),
-        fallback_operators=fell_back[:_FALLBACK_OPERATORS_SHOWN],
-        fallback_operators_more=max(len(fell_back) - _FALLBACK_OPERATORS_SHOWN, 0),
-        fallback_shown=_FALLBACK_ROWS_OPEN,
-        failures=groups[:_FAILURES_SHOWN],
-        failures_more=max(len(groups) - _FAILURES_SHOWN, 0),
-        find=tuple(subject.name for subject in findings.operators),
+    )
+
+
+def _partial(run: RunRow) -> str:
+    """Say why there is no headline; only whole runs make one."""
+    if run.shard is not None:
+        return f"No coverage figure: this is shard {run.shard} of {run.shards}."
+    return f"No coverage figure: no run is complete, and this one is {run.state}."
+
+
+def _no_trend(findings: Findings) -> str:
+    if not findings.whole:
+        return "No data: a run that is not complete is in no curve."
+    if not findings.operators:
+        return "No data: the run has no operators."
+    return "No data yet: a curve needs two complete runs of the same device, suites and selection."
+
+
+def no_burn_down(findings: Findings) -> str:
+    """Say why there is no curve of the skiplist, and how long the list is where there is one."""
+    points = findings.history.listed
+    if points:
+        return f"{burn_down_summary(points)} A curve needs two complete runs with a skiplist."
+    counts = whole_list(each.counts for each in findings.entries)
+    if counts.tests:
+        return f"{counted(counts.tests, 'test')} listed. A run that is not complete is in no curve."
+    return "No data: no skiplist was in force."
+
+
+def cause_row(site: Site, cause: Cause) -> CauseRow:
+    """Return one thing to fix as the pages show it."""
+    links = tuple(Link(name, site.findings.links.get((noun, name), "")) for noun, name in cause.subjects)
+    if cause.kind == ON_CPU:
+        mark, href = status_mark("fallback"), f"overloads.html#{named_anchor('o', cause.title)}"
+        mark = replace(mark, definition="It ran on the CPU inside the operator-under-test window.")
+        title = cause.title
+    else:
+        mark, href = outcome_mark(cause.outcome), f"failures.html#{signature_anchor(cause.title, cause.outcome)}"
+        title = whole_words(cause.title) or "(no message)"
+    return CauseRow(
+        kind=cause.kind,
+        mark=mark,
+        title=title,
+        href=href,
+        alone=len(cause.alone),
+        concerned=len(cause.subjects),
+        tests=cause.tests,
+        subjects=links[:_CAUSE_SUBJECTS_SHOWN],
+        rest=links[_CAUSE_SUBJECTS_SHOWN:],
     )
 
 
@@ -87,15 +142,18 @@ def run_facts(run: RunRow, files: Sequence[FileFinding] = ()) -> tuple[Fact, ...
         Fact("Hardware", "EMULATED: a stand-in on the CPU" if run.emulated else "the real device"),
         Fact("torch", run.torch_version),
         Fact("Backend", f"{run.backend} {run.backend_version}".strip()),
+        *(Fact(name, version) for name, version in run.versions),
         Fact("Harness", run.harness_version),
         Fact("Suites", ", ".join(run.suites)),
         Fact("Selection", run.selection or _selected(run, files), code=bool(run.selection)),
         Fact("Injected faults", injected_faults(run), code=True),
         Fact(
             "Profile of the emulated device",
-            without_local_paths(run.environment.get("CONFORMANCE_NEURON_PROFILE", "")),
+            without_local_paths(run.environment.get(PROFILE, "")),
             code=True,
         ),
+        Fact("Skiplist", without_local_paths(run.skiplist), code=True),
+        Fact("Further attempts", str(run.retries) if run.retries else ""),
         Fact("State", str(run.state)),
         Fact("Started", instant(run.started_at or run.created_at)),
         Fact("Finished", instant(run.finished_at)),
@@ -128,6 +186,12 @@ def tests_sentence(run: RunRow) -> str:
     missing = run.counts.get(Outcome.NOT_RUN, 0)
     lost = f"; {number(missing)} without a result" if missing else ""
     return f"{number(passed)} of {counted(run.planned, 'test')} passed; {number(bad)} failed or died{lost}."
+
+
+def tallies_of_tests(findings: Findings) -> tuple[Tally, ...]:
+    """Return the same for the run shown, with the passes that needed the CPU set apart."""
+    counts = Counter(map(shown_code, filter(None, findings.history.matrix.rows[findings.run.id].codes)))
+    return tuple(Tally(outcome_mark(code), counts[code]) for code in in_order(counts, TEST_SUMMARY_ORDER))
 
 
 def outcome_tallies(run: RunRow) -> tuple[Tally, ...]:
@@ -193,38 +257,6 @@ def _undeclared(subjects: Sequence[Subject], *, noun: str) -> str:
     return (
         f"{counted(len(found), noun)} ({counts}) cannot be tested in any dtype on this device, because PyTorch "
         f"declares none for {'it' if len(found) == 1 else 'them'} there: {names}{rest}."
-    )
-
-
-def _fallback_overloads(findings: Findings) -> tuple[FallbackOverload, ...]:
-    return tuple(
-        FallbackOverload(
-            overload=found.overload,
-            tests=found.tests,
-            operators=_linked(findings, found.operators[:_OVERLOAD_OPERATORS_SHOWN]),
-            rest=_linked(findings, found.operators[_OVERLOAD_OPERATORS_SHOWN:]),
-        )
-        for found in findings.overloads
-    )
-
-
-def _linked(findings: Findings, names: Sequence[str]) -> tuple[Link, ...]:
-    return tuple(
-        Link(name, findings.links.get((OPERATOR, name)) or findings.links.get((MODULE, name), "")) for name in names
-    )
-
-
-def _fallback_operators(findings: Findings) -> tuple[FallbackOperator, ...]:
-    found = [operator for operator in findings.operators if operator.overall.fallback]
-    found.sort(key=lambda operator: (-operator.overall.fallback, operator.name))
-    return tuple(
-        FallbackOperator(
-            link=Link(operator.name, operator.href),
-            mark=status_mark(operator.overall.status),
-            tests=operator.overall.fallback,
-            overloads=operator.overall.overloads,
-        )
-        for operator in found
     )
 
 

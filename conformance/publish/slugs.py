@@ -47,6 +47,23 @@ def _hashed(name: str) -> str:
     return f"{readable}-{digest[:16]}"
 
 
+# The script of the site has the same rule (site/static/tests.js).
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:-]*")
+_LONGEST_ID = 200
+
+
 def anchor(test_id: str) -> str:
-    """Return the fragment that names a test on its page; the same test has the same one in every site."""
-    return "t-" + hashlib.sha256(test_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    """Return the fragment that names a test on its page: its id, or a hash of one that no fragment can hold."""
+    if "::" in test_id and len(test_id) <= _LONGEST_ID and _PLAIN_ID.fullmatch(test_id):
+        return test_id
+    return hashed_anchor("t", test_id)
+
+
+def named_anchor(prefix: str, name: str) -> str:
+    """Return the fragment of something with a name, such as an entry of a skiplist; other prefixes never meet."""
+    return f"{prefix}-{name}" if len(name) <= _LONGEST_ID and _PLAIN_ID.fullmatch(name) else hashed_anchor(prefix, name)
+
+
+def hashed_anchor(prefix: str, text: str) -> str:
+    """Return a fragment made of a text of any kind; the same text has the same one in every site."""
+    return f"{prefix}-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]

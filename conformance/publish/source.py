@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from conformance.analysis import opdb
 from conformance.analysis.coverage import coverage
 from conformance.model.operator import ModuleInventory, OperatorInfo, OperatorStatus
 from conformance.model.outcome import Outcome
+from conformance.publish.choice import best_run
 from conformance.publish.dtypes import in_dtype_order
 from conformance.publish.findings import (
     MODULE,
@@ -19,18 +21,21 @@ from conformance.publish.findings import (
     Standing,
     Subject,
 )
+from conformance.publish.matrix import ABSENT, OutcomeMatrix, on_cpu, outcome_of
 from conformance.publish.slugs import slugs
+from conformance.publish.source_history import read_attempts, read_entries, read_history
 from conformance.store import (
+    CountRow,
     Database,
     ModuleStatusRow,
     OperatorStatusRow,
     ResultRow,
-    counts_by,
     fallback_operators,
     module_statuses,
     modules,
     operator_statuses,
     operators,
+    registrations,
     resolve_run,
     results,
     runs,
@@ -38,6 +43,9 @@ from conformance.store import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from conformance.model.overload import Snapshot
+    from conformance.store import RunRow
 
 _SHOWN_AS_FAILURE = tuple(outcome for outcome in Outcome if outcome.is_bad and outcome is not Outcome.NOT_RUN)
 
@@ -56,12 +64,20 @@ _NOTHING = Standing(
 )
 
 
-def read_findings(database: Database, selector: str) -> Findings:
+# What the command line's --run means where it is not given.
+BEST = "best"
+
+
+def read_findings(database: Database, selector: str = BEST) -> Findings:
     """Return what the store holds about the selected run; tests are read later, one operator at a time.
 
-    Raises UsageError (``unknown-run``) when no run fits the selector.
+    ``best`` is the newest run that may make a headline, or the newest of all where none may. Raises UsageError
+    (``unknown-run``) when no run fits the selector.
     """
-    run = resolve_run(database, selector)
+    every = runs(database)
+    run = (best_run(every) if selector == BEST else None) or resolve_run(
+        database, "latest" if selector == BEST else selector
+    )
     operator_rows = operator_statuses(database, run.id)
     module_rows = module_statuses(database, run.id)
     operator_subjects = _operators(operators(database, run.id), operator_rows)
@@ -75,54 +91,95 @@ def read_findings(database: Database, selector: str) -> Findings:
     def bad_results() -> Iterator[ResultRow]:
         return results(database, run.id, outcomes=_SHOWN_AS_FAILURE)
 
-    def other_results() -> Iterator[ResultRow]:
-        return (row for row in results(database, run.id) if row.op is None and row.module is None)
+    others: dict[str, list[ResultRow]] = {}
 
-    evidence, files = _walk(results(database, run.id))
+    def file_results(file: str) -> Iterator[ResultRow]:
+        if not others:
+            for row in results(database, run.id):
+                if row.op is None and row.module is None:
+                    others.setdefault(row.file, []).append(row)
+        return iter(others.get(file, ()))
+
+    history, durations_us = read_history(database, run, every)
+    evidence, files = _walk(history.matrix, run.id)
     return Findings(
         run=run,
-        runs=runs(database),
+        runs=every,
         operators=operator_subjects,
         modules=module_subjects,
         operator_coverage=coverage(operator_rows),
         module_coverage=coverage(module_rows),
-        by_suite=counts_by(database, run.id, "suite"),
-        by_template=counts_by(database, run.id, "template"),
+        by_suite=_counts_by(history.matrix, run.id, [test.suite for test in history.matrix.tests]),
+        by_template=_counts_by(history.matrix, run.id, [test.template for test in history.matrix.tests]),
         overloads=tuple(
             OverloadFinding(overload, tests, tuple(names))
             for overload, tests, names in fallback_operators(database, run.id)
         ),
         results_of=results_of,
         bad_results=bad_results,
-        other_results=other_results,
+        file_results=file_results,
         evidence=evidence,
         files=files,
+        history=history,
+        durations_us=durations_us,
+        entries=read_entries(database, run, history.matrix),
+        registered={each.overload: str(each.kind) for each in registrations(database, run.id)},
+        snapshot=_snapshot(run),
+        attempts=read_attempts(database, run.id),
         links={(subject.noun, subject.name): subject.href for subject in (*operator_subjects, *module_subjects)},
     )
 
 
-def _walk(rows: Iterable[ResultRow]) -> tuple[dict[str, Evidence], tuple[FileFinding, ...]]:
+def _snapshot(run: RunRow) -> Snapshot | None:
+    """Return what is known of the overloads of the run's torch version, None where nothing is."""
+    version = opdb.public_version(run.torch_version)
+    # A folder of that name somewhere is no snapshot that comes with the harness.
+    return opdb.load(version) if version in opdb.versions() else None
+
+
+def _counts_by(matrix: OutcomeMatrix, run_id: int, keys: Iterable[str]) -> tuple[CountRow, ...]:
+    """Count the run's tests by outcome for each key, by key."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    fallback: Counter[str] = Counter()
+    for (key, byte), tests in Counter(zip(keys, matrix.rows[run_id].codes, strict=True)).items():
+        if byte == ABSENT:
+            continue
+        counts[key][outcome_of(byte)] += tests
+        fallback[key] += tests if on_cpu(byte) else 0
+    return tuple(
+        CountRow(key, counted.total(), {outcome: counted[outcome.value] for outcome in Outcome}, fallback[key])
+        for key, counted in sorted(counts.items())
+    )
+
+
+def _walk(matrix: OutcomeMatrix, run_id: int) -> tuple[dict[str, Evidence], tuple[FileFinding, ...]]:
     """Return what the statuses rest on, and the counts of the files whose tests have neither operator nor module."""
     tests: Counter[str] = Counter()
     templates: defaultdict[str, set[str]] = defaultdict(set)
     dtypes: defaultdict[str, set[str]] = defaultdict(set)
     files: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for row in rows:
-        nouns = [noun for noun, name in ((OPERATOR, row.op), (MODULE, row.module)) if name is not None]
-        if not nouns:
-            files[row.file][str(row.outcome)] += 1
-        if row.outcome is Outcome.NOT_RUN:
+    for test, byte in zip(matrix.tests, matrix.rows[run_id].codes, strict=True):
+        if byte == ABSENT:
             continue
-        for noun in nouns:
-            tests[noun] += 1
-            templates[noun].add(row.template)
-            if row.dtype:
-                dtypes[noun].add(row.dtype)
+        outcome = outcome_of(byte)
+        if test.op is None and test.module is None:
+            files[test.file][outcome] += 1
+        if outcome == Outcome.NOT_RUN.value:
+            continue
+        for noun, name in ((OPERATOR, test.op), (MODULE, test.module)):
+            if name is not None:
+                tests[noun] += 1
+                templates[noun].add(test.template)
+                if test.dtype:
+                    dtypes[noun].add(test.dtype)
     evidence = {
         noun: Evidence(tests[noun], tuple(sorted(templates[noun])), in_dtype_order(dtypes[noun]))
         for noun in (OPERATOR, MODULE)
     }
-    return evidence, tuple(FileFinding(file, dict(sorted(counts.items()))) for file, counts in sorted(files.items()))
+    names = slugs(files)
+    return evidence, tuple(
+        FileFinding(file, names[file], dict(sorted(counts.items()))) for file, counts in sorted(files.items())
+    )
 
 
 def _operators(declared: Iterable[OperatorInfo], rows: Iterable[OperatorStatusRow]) -> tuple[Subject, ...]:

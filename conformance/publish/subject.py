@@ -5,65 +5,89 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from conformance.analysis.repeat import repeat_command
 from conformance.model.operator import OperatorStatus
 from conformance.publish.charts import Tally, stacked_bar
 from conformance.publish.dtypes import NO_DTYPE, in_dtype_order
 from conformance.publish.findings import OPERATOR, Findings, Standing, Subject
 from conformance.publish.marks import (
     NO_TEST,
-    OUTCOME_SUMMARY_ORDER,
+    TEST_SUMMARY_ORDER,
     Mark,
     in_order,
     outcome_mark,
     outcome_rank,
     status_mark,
 )
-from conformance.publish.pages import Cell, DtypeRow, Fact, Link, MatrixRow, ReasonRow, SubjectPage
-from conformance.publish.redaction import without_local_paths
-from conformance.publish.slugs import anchor
-from conformance.publish.tested import result_mark, shown_test, worst_first
+from conformance.publish.pages import Fact, Link
+from conformance.publish.pages_subjects import (
+    Cell,
+    DtypeRow,
+    EntryLine,
+    MatrixRow,
+    ReachedRow,
+    ReasonRow,
+    SubjectPage,
+)
+from conformance.publish.redaction import published_environment, without_local_paths
+from conformance.publish.registered import reached_by
+from conformance.publish.slugs import anchor, named_anchor
+from conformance.publish.subject_history import history_rows, since
+from conformance.publish.subjects import tests_passed
+from conformance.publish.tested import result_mark, split_tests, worst_first
 from conformance.publish.wording import counted, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from conformance.publish.context import Site
+    from conformance.publish.subject_history import SubjectHistory
     from conformance.store import ResultRow
 
 
 def subject_page(
-    findings: Findings,
+    site: Site,
     subject: Subject,
     results: Iterable[ResultRow],
     *,
+    history: SubjectHistory,
     previous: Subject | None,
     following: Subject | None,
 ) -> SubjectPage:
     """Return the page of one operator or module; ``results`` are the last attempts of its tests."""
     rows = sorted(results, key=worst_first)
-    outcomes = Counter(str(row.outcome) for row in rows)
-    tallies = tuple(Tally(outcome_mark(code), outcomes[code]) for code in in_order(outcomes, OUTCOME_SUMMARY_ORDER))
-    matrix_dtypes, matrix, legend = _matrix(rows)
-    inside = {overload for row in rows for overload in row.fallback_ops or ()}
+    outcomes = Counter(result_mark(row).code for row in rows)
+    tallies = tuple(Tally(outcome_mark(code), outcomes[code]) for code in in_order(outcomes, TEST_SUMMARY_ORDER))
+    dtypes, matrix, legend = _matrix(subject, rows)
+    inside = Counter(overload for row in rows for overload in row.fallback_ops or ())
     anywhere = {overload for row in rows for overload in row.test_fallback_ops or ()}
+    tests, more, plain = split_tests(site, rows)
     plural = f"{subject.noun}s"
     return SubjectPage(
         noun=subject.noun,
         name=subject.name,
         mark=status_mark(subject.overall.status, subject.noun),
-        verdict=verdict(findings, subject),
+        verdict=verdict(site.findings, subject),
         facts=_facts(subject),
         tallies=tallies,
         planned=len(rows),
         bar=stacked_bar(tallies),
-        dtypes=_dtype_rows(subject),
-        matrix_dtypes=matrix_dtypes,
+        dtypes=dtypes,
         matrix=matrix,
         matrix_legend=legend,
-        tests=tuple(shown_test(row, findings.run) for row in rows),
+        tests=tests,
+        tests_more=more,
+        plain=plain,
         observed=sum(row.fallback_ops is not None for row in rows),
-        overloads=tuple(sorted(inside)),
-        outside=tuple(sorted(anywhere - inside)),
+        registered=bool(site.findings.registered),
+        reached=_reached(site, subject, inside),
+        no_reached=_no_reached(site, subject),
+        outside=tuple(sorted(anywhere - inside.keys())),
+        entries=_entries(site, rows),
         reasons=_reasons(rows),
+        history=history_rows(site, subject, history),
+        since=since(site, history),
+        command=_command(site, rows),
         all=Link(f"All {plural}", f"{plural}.html"),
         previous=Link(previous.name, previous.href) if previous else None,
         following=Link(following.name, following.href) if following else None,
@@ -133,42 +157,36 @@ def _yes_no(value: bool | None) -> str:
     return "declared" if value else "not declared"
 
 
-def _dtype_rows(subject: Subject) -> tuple[DtypeRow, ...]:
-    rows = []
-    for dtype in in_dtype_order((*subject.dtypes, *subject.by_dtype)):
-        standing = subject.by_dtype.get(dtype)
-        rows.append(
-            DtypeRow(
-                dtype=dtype,
-                mark=status_mark(standing.status if standing else OperatorStatus.UNTESTED.value, subject.noun),
-                declared=dtype in subject.dtypes,
-                passed=standing.passed if standing else 0,
-                planned=standing.planned if standing else 0,
-                overloads=standing.overloads if standing else (),
-            )
-        )
-    return tuple(rows)
+def _dtype_row(subject: Subject, dtype: str) -> DtypeRow:
+    standing = subject.by_dtype.get(dtype)
+    declared = dtype in subject.dtypes
+    if dtype == NO_DTYPE:
+        return DtypeRow(dtype, NO_TEST, declared=True, title="tests without a dtype have no status of their own")
+    mark = status_mark(standing.status if standing else OperatorStatus.UNTESTED.value, subject.noun)
+    title = f"{dtype}: {mark.word}, {tests_passed(standing) if standing else 'no test planned'}"
+    return DtypeRow(dtype, mark, declared, title if declared else f"{title}; not declared for this device")
 
 
-def _matrix(rows: Sequence[ResultRow]) -> tuple[tuple[str, ...], tuple[MatrixRow, ...], tuple[Mark, ...]]:
+def _matrix(
+    subject: Subject, rows: Sequence[ResultRow]
+) -> tuple[tuple[DtypeRow, ...], tuple[MatrixRow, ...], tuple[Mark, ...]]:
     """Return templates against dtypes; where one cell stands for several tests it shows the worst."""
     cells: defaultdict[tuple[str, str], list[ResultRow]] = defaultdict(list)
     for row in rows:
         cells[row.template, row.dtype or NO_DTYPE].append(row)
-    dtypes = in_dtype_order(dtype for _, dtype in cells)
-    templates = sorted({template for template, _ in cells})
+    dtypes = in_dtype_order((*subject.dtypes, *subject.by_dtype, *(dtype for _, dtype in cells)))
     matrix = tuple(
         MatrixRow(template, tuple(_matrix_cell(cells.get((template, dtype), []), dtype) for dtype in dtypes))
-        for template in templates
+        for template in sorted({template for template, _ in cells})
     )
     used = {cell.mark.code: cell.mark for row in matrix for cell in row.cells}
     legend = sorted(used.values(), key=lambda mark: (outcome_rank(mark.code), mark.code))
-    return dtypes, matrix, tuple(legend)
+    return tuple(_dtype_row(subject, dtype) for dtype in dtypes), matrix, tuple(legend)
 
 
 def _matrix_cell(rows: Sequence[ResultRow], dtype: str) -> Cell:
     if not rows:
-        return Cell(NO_TEST, f"{dtype}: no such test", count=0)
+        return Cell(NO_TEST, "", count=0)
     worst = rows[0]
     mark = result_mark(worst)
     title = f"{dtype}: {mark.word}"
@@ -177,8 +195,61 @@ def _matrix_cell(rows: Sequence[ResultRow], dtype: str) -> Cell:
     return Cell(mark, title, href=f"#{anchor(worst.test_id)}", count=len(rows))
 
 
+def _reached(site: Site, subject: Subject, inside: Counter[str]) -> tuple[ReachedRow, ...]:
+    phases = site.phases.get(subject.name, {}) if subject.noun == OPERATOR else {}
+    return tuple(
+        ReachedRow(
+            link=Link(each.overload, f"overloads.html#{named_anchor('o', each.overload)}"),
+            phases=", ".join(each.phases) or "seen in a test",
+            registered=each.registered,
+            tests=each.tests,
+        )
+        for each in reached_by(phases, inside, site.findings.registered)
+    )
+
+
+def _no_reached(site: Site, subject: Subject) -> str:
+    """Say why only overloads that fell back are listed, where it is so."""
+    if subject.noun != OPERATOR:
+        return "Which overloads a module reaches is not recorded; those that fell back are listed."
+    if site.findings.snapshot is None:
+        version = site.run.torch_version
+        return f"Which overloads it reaches is not known for torch {version}; those that fell back are listed."
+    return "" if subject.name in site.phases else "Which overloads it reaches is not known; it is in no snapshot."
+
+
+def _entries(site: Site, rows: Sequence[ResultRow]) -> tuple[EntryLine, ...]:
+    counts = Counter(row.entry for row in rows if row.entry)
+    known = {each.entry.entry_id: each.entry for each in site.findings.entries}
+    return tuple(
+        EntryLine(
+            link=Link(name, f"skiplist.html#{named_anchor('e', name)}"),
+            expect=known[name].expect,
+            category=known[name].category,
+            reason=without_local_paths(known[name].reason),
+            tests=counts[name],
+        )
+        for name in sorted(counts)
+        if name in known
+    )
+
+
 def _reasons(rows: Sequence[ResultRow]) -> tuple[ReasonRow, ...]:
     counts = Counter(without_local_paths(row.reason) for row in rows if row.reason)
     return tuple(
         ReasonRow(reason, tests) for reason, tests in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    )
+
+
+def _command(site: Site, rows: Sequence[ResultRow]) -> str:
+    """Return the command that repeats the worst test; any other one takes its id in place of that."""
+    if not rows:
+        return ""
+    run = site.run
+    return repeat_command(
+        rows[0].test_id,
+        rows[0].suite,
+        run.device,
+        command=run.command,
+        environment=published_environment(run.environment),
     )

@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from conformance import resources
 from conformance.errors import InfrastructureError, UsageError
 from conformance.publish.names import breakable
-from conformance.publish.pages import HtmlPage, JsonFile, SiteFile
+from conformance.publish.pages import HtmlPage, Json, JsonFile, SiteFile, TextFile
 from conformance.publish.wording import counted, number, share
 
 if TYPE_CHECKING:
@@ -165,8 +165,28 @@ def _rendered(file: SiteFile, templates: Environment) -> bytes:
         case HtmlPage():
             text = templates.get_template(file.template).render(frame=file.frame, page=file.page)
         case JsonFile():
-            text = json.dumps(file.document, indent=1, sort_keys=False) + "\n"
+            text = json_text(file.document)
+        case TextFile():
+            text = file.text
     return text.encode("utf-8", "backslashreplace")
+
+
+def json_text(document: Json) -> str:
+    """Write a document with one line for each member, and for each item of a list among them."""
+    if not isinstance(document, dict):
+        return _compact(document) + "\n"
+    members = [f" {_compact(name)}: {_member(value)}" for name, value in document.items()]
+    return "{\n" + ",\n".join(members) + "\n}\n"
+
+
+def _member(value: Json) -> str:
+    if not isinstance(value, list) or not value:
+        return _compact(value)
+    return "[\n  " + ",\n  ".join(map(_compact, value)) + "\n ]"
+
+
+def _compact(value: Json) -> str:
+    return json.dumps(value, separators=(", ", ": "))
 
 
 def _write(root: Path, path: str, content: bytes) -> int:

@@ -1,8 +1,73 @@
 "use strict";
 
-// Without this script every page is complete; it adds the "/" key, buttons that copy a command, and search, filters and
-// sorting of the big tables.
-(() => {
+// Without scripts every page is complete. They add the "/" key, buttons that copy a command, search, filters, sorting,
+// and the comparison of any two runs. Nothing is fetched: data come as scripts, which also load from a folder.
+const Conformance = (() => {
+  const root = document.body.dataset.root || "";
+  const arrived = new Map();
+  const asked = new Map();
+
+  // Return a promise of the data that data/NAME.js brings.
+  function load(name) {
+    if (!asked.has(name)) {
+      asked.set(name, new Promise((resolve, reject) => {
+        const script = document.createElement("script");
+        script.src = `${root}data/${name}.js`;
+        script.onload = () => (arrived.has(name) ? resolve(arrived.get(name)) : reject(new Error(`${name} is empty`)));
+        script.onerror = () => {
+          asked.delete(name);
+          reject(new Error(`${name} could not be loaded`));
+        };
+        document.head.append(script);
+      }));
+    }
+    return asked.get(name);
+  }
+
+  // Make an element; text is only ever text.
+  function element(name, properties = {}, ...children) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(properties)) {
+      if (key in made) made[key] = value;
+      else made.setAttribute(key, value);
+    }
+    made.append(...children);
+    return made;
+  }
+
+  // A chip as the templates make it, from [word, letter, shade, definition].
+  function chip([word, letter, shade, definition]) {
+    const made = element("span", { className: `chip mark-${shade}` }, element("b", { ariaHidden: "true" }, letter), word);
+    if (definition) made.title = definition;
+    return made;
+  }
+
+  // A name as the templates print it, with places to break.
+  function breakable(text) {
+    const parts = text.split(/(?<=[._/,[=])(?![._/,[=])|(?<=::)/);
+    const made = document.createDocumentFragment();
+    parts.forEach((part, place) => made.append(...(place ? [document.createElement("wbr"), part] : [part])));
+    return made;
+  }
+
+  const number = (value) => value.toLocaleString("en");
+  const counted = (value, noun, plural) => `${number(value)} ${value === 1 ? noun : plural || `${noun}s`}`;
+
+  // All state stands behind the "#": a page from a folder may change nothing else of its address. What has no "=" is an
+  // ordinary fragment.
+  function state() {
+    const hash = location.hash.slice(1);
+    return new URLSearchParams(hash.includes("=") ? hash : "");
+  }
+
+  function keep(values) {
+    const kept = new URLSearchParams();
+    for (const [key, value] of Object.entries(values)) if (value) kept.set(key, value);
+    const hash = kept.toString();
+    if (hash === state().toString()) return;
+    history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+  }
+
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest("input, select, textarea, [contenteditable]")) return;
@@ -17,17 +82,10 @@
   if (commands.length) offerCopies(commands);
 
   function offerCopies(commands) {
-    const said = document.createElement("p");
-    said.className = "said";
-    said.setAttribute("role", "status");
+    const said = element("p", { className: "said", role: "status" });
     document.body.append(said);
     for (const place of commands) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "copy";
-      button.textContent = "Copy";
-      button.title = "Copy the command";
-      place.append(button);
+      place.append(element("button", { type: "button", className: "copy", title: "Copy the command" }, "Copy"));
     }
     document.addEventListener("click", async (event) => {
       const button = event.target.closest(".copy");
@@ -53,254 +111,30 @@
     }
   }
 
-  // What people write for a name of PyTorch's, as the tables spell it: torch.add, F.conv2d, torch.nn.LSTM, Tensor.add().
-  function asListed(word) {
-    const bare = word.toLowerCase().replace(/\(.*$/, "").replace(/^torch\.(?!ops\.)/, "").replace(/^tensor\./, "");
-    return bare.replace(/^f\.(?=.)/, "nn.functional.");
+  // A link to a test may lead into a part that is folded; not every browser opens it by itself.
+  function unfold() {
+    const hash = location.hash.slice(1);
+    if (!hash || hash.includes("=")) return;
+    let name = hash;
+    try {
+      name = decodeURIComponent(hash);
+    } catch {
+      // not encoded at all
+    }
+    const target = document.getElementById(name);
+    const folded = target && target.closest("details:not([open])");
+    if (folded) {
+      folded.open = true;
+      target.scrollIntoView();
+    }
   }
+  unfold();
+  addEventListener("hashchange", unfold);
 
-  const table = document.querySelector("table.subjects");
-  if (table) enhance(table);
-
-  function enhance(table) {
-    const body = table.tBodies[0];
-    const heads = [...table.tHead.rows[0].cells];
-    const keys = heads.map((head) => head.dataset.key);
-    const order = new Map(table.dataset.order.split(" ").map((letter, place) => [letter, place]));
-    const controls = document.querySelector(".controls");
-    const search = document.getElementById("q");
-    const dtype = document.getElementById("dtype");
-    const group = document.getElementById("group");
-    const output = controls.querySelector("output");
-    const reset = controls.querySelector(".reset");
-    const nothing = document.querySelector(".nothing");
-    const elsewhere = document.querySelector(".elsewhere");
-    const others = [...document.querySelectorAll(".others a")].map((link) => ({ link, name: link.textContent.toLowerCase() }));
-    const place = document.querySelector(".scroll-page");
-    const wider = controls.querySelector(".wider");
-    const isRare = (key) => Boolean(key) && heads[keys.indexOf(key)].classList.contains("rare");
-    const statusColumn = keys.indexOf("status");
-    const groupColumn = keys.indexOf("group");
-
-    const letterOf = (cell) => (cell.querySelector("b") || cell).textContent;
-    const rows = [...body.rows].map((row, place) => {
-      const cells = [...row.cells];
-      const name = cells[0].textContent;
-      const rest = groupColumn < 0 ? "" : cells[groupColumn].textContent;
-      return {
-        row,
-        cells,
-        place,
-        name: name.toLowerCase(),
-        group: rest,
-        text: `${name} ${rest}`.toLowerCase(),
-        aten: (row.dataset.aten || name).toLowerCase(),
-        overloads: (cells[cells.length - 1].dataset.all || cells[cells.length - 1].textContent).toLowerCase(),
-      };
-    });
-
-    // The legend becomes the filter: one button a status.
-    const legend = document.querySelector(".static-legend");
-    const buttons = [...legend.querySelectorAll("li[data-code]")].map((item) => {
-      const button = document.createElement("button");
-      const count = document.createElement("span");
-      count.className = "n";
-      button.type = "button";
-      button.append(item.querySelector(".chip").cloneNode(true), count);
-      controls.querySelector(".statuses").append(button);
-      const found = { code: item.dataset.code, letter: item.dataset.letter, button, count };
-      button.addEventListener("click", () => {
-        state.status.has(found.code) ? state.status.delete(found.code) : state.status.add(found.code);
-        update();
-      });
-      return found;
-    });
-    const letters = new Map(buttons.map((found) => [found.code, found.letter]));
-
-    heads.forEach((head, column) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...head.childNodes);
-      head.append(button);
-      button.addEventListener("click", () => {
-        const again = state.sort === keys[column];
-        state.descending = again ? !state.descending : false;
-        state.sort = keys[column];
-        update();
-      });
-    });
-
-    const state = { q: "", dtype: "", group: "", status: new Set(), sort: "", descending: false, all: false };
-
-    function read() {
-      const given = new URLSearchParams(location.hash.slice(1));
-      const among = (select, value) => (select && [...select.options].some((option) => option.value === value) ? value : "");
-      state.q = given.get("q") || "";
-      state.dtype = among(dtype, given.get("dtype"));
-      state.group = among(group, given.get("group"));
-      state.status = new Set((given.get("status") || "").split(",").filter((code) => letters.has(code)));
-      state.sort = keys.includes(given.get("sort")) ? given.get("sort") : "";
-      state.descending = given.get("dir") === "desc";
-      state.all = Boolean(wider) && given.get("dtypes") === "all";
-      search.value = state.q;
-      dtype.value = state.dtype;
-      if (group) group.value = state.group;
-      update();
-    }
-
-    function write() {
-      const kept = new URLSearchParams();
-      for (const key of ["q", "dtype", "group", "sort"]) if (state[key]) kept.set(key, state[key]);
-      if (state.status.size) kept.set("status", [...state.status].join(","));
-      if (state.sort && state.descending) kept.set("dir", "desc");
-      if (state.all) kept.set("dtypes", "all");
-      const hash = kept.toString();
-      if (hash !== location.hash.slice(1)) history.replaceState(null, "", hash ? `#${hash}` : location.pathname);
-    }
-
-    function update() {
-      const words = state.q.split(/\s+/).map(asListed).filter(Boolean);
-      const wanted = new Set([...state.status].map((code) => letters.get(code)));
-      const column = state.dtype ? keys.indexOf(state.dtype) : statusColumn;
-      const counts = new Map();
-      let shown = 0;
-      for (const entry of rows) {
-        // "add" means the operator, not every operator that fell back to some aten::..._add.
-        const has = (word) => (word.includes("::") ? reaches(entry, word) : entry.text.includes(word));
-        const fits = words.every(has) && (!state.group || entry.group === state.group);
-        const letter = letterOf(entry.cells[column]);
-        if (fits) counts.set(letter, (counts.get(letter) || 0) + 1);
-        const visible = fits && (!wanted.size || wanted.has(letter));
-        if (entry.row.hidden === visible) entry.row.hidden = !visible;
-        if (visible) shown += 1;
-      }
-      for (const { code, letter, button, count } of buttons) {
-        count.textContent = (counts.get(letter) || 0).toLocaleString("en");
-        button.setAttribute("aria-pressed", String(state.status.has(code)));
-      }
-      if (wider) {
-        const whole = state.all || isRare(state.dtype) || isRare(state.sort);
-        place.classList.toggle("few", !whole);
-        wider.setAttribute("aria-pressed", String(whole));
-      }
-      arrange(words);
-      point(words, shown);
-      output.textContent = `${shown.toLocaleString("en")} of ${rows.length.toLocaleString("en")} ${table.dataset.plural}`;
-      reset.hidden = shown === rows.length;
-      nothing.hidden = shown > 0;
-      write();
-    }
-
-    function arrange(words) {
-      const column = keys.indexOf(state.sort);
-      const kind = column < 0 ? "" : heads[column].dataset.kind || "text";
-      const whole = words.join(" ");
-      const value = (entry) => {
-        if (column < 0) return closeness(entry, whole);
-        const cell = entry.cells[column];
-        if (kind === "order") return order.has(letterOf(cell)) ? order.get(letterOf(cell)) : -1;
-        if (kind === "number") return cell.dataset.v === "" ? null : Number(cell.dataset.v);
-        return cell.textContent.toLowerCase() || null;
-      };
-      const direction = state.descending ? -1 : 1;
-      const arranged = rows.map((entry) => ({ entry, key: value(entry) }));
-      // What has no value stays at the end in both directions: no data is neither the least nor the most.
-      arranged.sort((a, b) => {
-        if (a.key === b.key) return a.entry.place - b.entry.place;
-        if (a.key === null) return 1;
-        if (b.key === null) return -1;
-        return (a.key < b.key ? -1 : 1) * direction;
-      });
-      if (arranged.some(({ entry }, place) => body.rows[place] !== entry.row)) {
-        body.append(...arranged.map(({ entry }) => entry.row));
-      }
-      heads.forEach((head, place) => {
-        if (place === column) head.setAttribute("aria-sort", state.descending ? "descending" : "ascending");
-        else head.removeAttribute("aria-sort");
-      });
-    }
-
-    // "aten::add" is the operator, or any that fell back to such an overload.
-    function reaches(entry, word) {
-      const [base, overload] = word.slice(word.indexOf("::") + 2).split(".");
-      if (entry.overloads.includes(word)) return true;
-      return base !== "" && (overload === undefined ? entry.aten.startsWith(base) : entry.aten === base);
-    }
-
-    function closeness(entry, whole) {
-      const aten = whole.includes("::");
-      const name = aten ? entry.aten : entry.name;
-      const sought = aten ? whole.replace(/^.*::/, "").replace(/\..*$/, "") : whole;
-      if (!sought || name === sought) return 0;
-      if (name.endsWith(`.${sought}`)) return 1;
-      return name.startsWith(sought) ? 2 : name.includes(sought) ? 3 : 4;
-    }
-
-    // What is sought may be a module where these are operators, or the other way round.
-    function point(words, shown) {
-      const found = words.length ? others.filter(({ name }) => words.every((word) => name.includes(word))) : [];
-      elsewhere.hidden = !found.length;
-      if (!found.length) return elsewhere.replaceChildren();
-      const noun = table.dataset.other;
-      const all = document.createElement("a");
-      all.href = `${noun}s.html#q=${encodeURIComponent(state.q)}`;
-      all.textContent = found.length === 1 ? `1 ${noun}` : `${found.length.toLocaleString("en")} ${noun}s`;
-      const parts = [shown ? "Also " : "But ", all, found.length === 1 ? " fits this search: " : " fit this search: "];
-      found.slice(0, 5).forEach(({ link }, at) => parts.push(at ? ", " : "", link.cloneNode(true)));
-      elsewhere.replaceChildren(...parts, found.length > 5 ? ", \u2026" : ".");
-    }
-
-    // An exact name that was asked for on another page needs no table.
-    function exactly(sought) {
-      const name = asListed(sought.trim());
-      const own = rows.find((entry) => entry.name === name);
-      return own ? own.cells[0].querySelector("a") : (others.find((other) => other.name === name) || {}).link;
-    }
-
-    search.addEventListener("input", () => {
-      state.q = search.value;
-      update();
-    });
-    search.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || !state.q) return;
-      const first = [...body.rows].find((row) => !row.hidden);
-      const link = exactly(state.q) || (first ? first.querySelector("a") : elsewhere.querySelector("a ~ a"));
-      if (link) link.click();
-    });
-    dtype.addEventListener("change", () => {
-      state.dtype = dtype.value;
-      update();
-    });
-    if (group) {
-      group.addEventListener("change", () => {
-        state.group = group.value;
-        update();
-      });
-    }
-    if (wider) {
-      wider.addEventListener("click", () => {
-        state.all = wider.getAttribute("aria-pressed") !== "true";
-        // A column that is hidden must not go on deciding what is shown.
-        if (!state.all && isRare(state.dtype)) state.dtype = dtype.value = "";
-        if (!state.all && isRare(state.sort)) state.sort = "";
-        update();
-      });
-    }
-    reset.addEventListener("click", () => {
-      Object.assign(state, { q: "", dtype: "", group: "", status: new Set() });
-      search.value = dtype.value = "";
-      if (group) group.value = "";
-      update();
-      search.focus();
-    });
-    window.addEventListener("hashchange", read);
-
-    legend.hidden = true;
-    controls.hidden = false;
-    // The form of another page sends ?q=. A file:// page may only change what follows the #, so all state lives there.
-    const exact = location.search && exactly(new URLSearchParams(location.search).get("q") || "");
-    if (exact) location.replace(exact.href);
-    else if (location.search) location.replace(`${location.pathname}#${location.search.slice(1)}`);
-    else read();
-  }
+  return { root, load, arrive: (name, data) => arrived.set(name, data), element, chip, breakable, number, counted, state, keep };
 })();
+
+// Every file under data/ calls this.
+function conformanceData(name, data) {
+  Conformance.arrive(name, data);
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_VOID = frozenset({"meta", "link", "input", "br", "img", "hr", "rect", "wbr"})
+_VOID = frozenset({"meta", "link", "input", "br", "img", "hr", "wbr"})
 
 
 @dataclass
@@ -66,7 +67,7 @@ class _Reader(HTMLParser):
         found = Tag(tag, {name: value or "" for name, value in attrs})
         assert len(found.attributes) == len(attrs), f"an attribute is given twice: {attrs}"
         self._open[-1].children.append(found)
-        if tag not in _VOID or (tag == "rect" and self.get_starttag_text() and not _closed(self.get_starttag_text())):
+        if tag not in _VOID:
             self._open.append(found)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -87,12 +88,13 @@ class _Reader(HTMLParser):
         return self.root
 
 
-def _closed(text: str | None) -> bool:
-    return bool(text) and str(text).rstrip().endswith("/>")
-
-
 def page(path: Path) -> Tag:
-    """Parse a page; every element must be closed by its own end tag."""
+    """Parse a page; every element must be closed by its own end tag. Pages that many tests read are parsed once."""
+    return _parsed(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=300)
+def _parsed(path: Path, written_ns: int) -> Tag:
     reader = _Reader()
     reader.feed(path.read_text(encoding="utf-8"))
     return reader.finish()

@@ -27,10 +27,23 @@ def test_the_command_says_what_it_built(sample_database: Path, tmp_path: Path) -
     assert output.count("\n") == 1
 
 
-def test_the_latest_run_is_shown_by_default_and_called_emulated(sample_database: Path, tmp_path: Path) -> None:
+def test_the_best_run_is_shown_by_default(sample_database: Path, tmp_path: Path) -> None:
     output = _build("--out", tmp_path / "site", env={"CONFORMANCE_DB": str(sample_database)})
+    assert "run 2 on neuron, complete" in output
+
+
+def test_the_latest_run_can_be_asked_for_and_is_called_emulated(sample_database: Path, tmp_path: Path) -> None:
+    output = _build("--out", tmp_path / "site", "--run", "latest", env={"CONFORMANCE_DB": str(sample_database)})
     assert "run 3 on neuron (EMULATED), interrupted" in output
     assert "interrupted" in page(tmp_path / "site" / "index.html").one("main").text
+
+
+@pytest.mark.parametrize("address", ["example.org", "ftp://example.org/", "https://example.org/?a=b", "https://"])
+def test_an_address_that_is_none_is_refused(sample_database: Path, tmp_path: Path, address: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        _build("--db", sample_database, "--out", tmp_path / "site", "--base-url", address)
+    assert caught.value.slug == "not-an-address"
+    assert not (tmp_path / "site").exists()
 
 
 @pytest.mark.parametrize(
@@ -61,5 +74,5 @@ def test_the_database_is_not_changed(sample_database: Path, tmp_path: Path) -> N
 
 def test_the_help_names_its_options() -> None:
     result = CliRunner().invoke(command, ["build", "--help"])
-    for option in ("--db", "--out", "--run"):
+    for option in ("--db", "--out", "--run", "--base-url"):
         assert option in result.output

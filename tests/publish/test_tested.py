@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance.model.outcome import Outcome
-from conformance.publish import tested
+from conformance.publish import all_tests, tested
+from conformance.publish.slugs import slugs
 from tests.publish.building import built, info, write_files
 from tests.publish.reading import page, pages
 
@@ -19,6 +20,9 @@ TESTS = {
     "mine/test_b.py::test_dead": Outcome.CRASHED,
     "mine/test_b.py::test_fine": Outcome.PASSED,
 }
+
+
+FILE_B = f"files/{slugs(['mine/test_b.py'])['mine/test_b.py']}.html"
 
 
 @pytest.fixture
@@ -39,16 +43,16 @@ def test_a_run_of_files_is_told_by_its_tests(site: Path) -> None:
         assert sum(counts) == total
 
 
-def test_its_pages_offer_no_search_for_operators(site: Path) -> None:
+def test_its_pages_lead_to_no_table_of_operators(site: Path) -> None:
     for path in pages(site):
         document = page(path)
-        assert not document.all("form"), path
         links = [link.text for link in document.one("nav", aria_label="Site").all("a")]
-        assert links == ["Overview", "Tests", "Failures", "Runs", "Method"]
+        assert links == ["Overview", "Tests", "Failures", "Skiplist", "Compare", "Runs", "Method"]
+        assert all(form.attributes["action"].endswith("tests.html") for form in document.all("form", role="search"))
 
 
-def test_each_test_has_its_message_and_its_command(site: Path) -> None:
-    rows = page(site / "tests.html").one("table", class_="tests").one("tbody").all("tr")
+def test_every_test_is_listed_the_worst_first(site: Path) -> None:
+    rows = page(site / "tests.html").one("div", class_="all-tests").one("tbody").all("tr")
     assert [row.one("th").text.rpartition("::")[2] for row in rows] == [
         "test_dead",
         "test_bad",
@@ -56,6 +60,16 @@ def test_each_test_has_its_message_and_its_command(site: Path) -> None:
         "test_fine",
         "test_fine",
     ]
+    assert [row.one("th").one("a").attributes["href"] for row in rows[:2]] == [
+        f"{FILE_B}#mine/test_b.py::test_dead",
+        f"{FILE_B}#mine/test_b.py::test_bad",
+    ]
+
+
+def test_each_failure_has_its_message_and_its_command(site: Path) -> None:
+    document = page(site / FILE_B)
+    rows = document.one("table", class_="tests").one("tbody").all("tr")
+    assert [row.one("th").text.rpartition("::")[2] for row in rows] == ["test_dead", "test_bad"]
     assert "AssertionError: mine/test_b.py::test_bad is wrong" in rows[1].text
     assert rows[1].one("pre", class_="command").text == (
         "conformance run mine --device neuron --test mine/test_b.py::test_bad"
@@ -64,26 +78,32 @@ def test_each_test_has_its_message_and_its_command(site: Path) -> None:
 
 
 def test_failures_lead_to_their_test(site: Path) -> None:
-    ids = {row.attributes["id"] for row in page(site / "tests.html").one("table", class_="tests").all("tr")[1:]}
-    for name in ("index.html", "failures.html"):
-        links = [
-            row.one("p", class_="example").one("a")
-            for row in page(site / name).one("table", class_="failures").one("tbody").all("tr")
-        ]
-        assert len(links) == 2
-        assert all(link.attributes["href"].partition("#")[0] == "tests.html" for link in links)
-        assert {link.attributes["href"].partition("#")[2] for link in links} <= ids
+    ids = {row.attributes["id"] for row in page(site / FILE_B).one("table", class_="tests").all("tr")[1:]}
+    links = [
+        row.one("p", class_="example").one("a")
+        for row in page(site / "failures.html").one("table", class_="failures").one("tbody").all("tr")
+    ]
+    assert len(links) == 2
+    assert {link.attributes["href"].partition("#")[2] for link in links} == ids
 
 
 def test_a_long_list_says_that_it_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tested, "TESTS_SHOWN", 2)
-    tests = {"test_a.py::test_dead": Outcome.CRASHED, **TESTS}
+    monkeypatch.setattr(all_tests, "TESTS_SHOWN", 2)
+    monkeypatch.setattr(tested, "IN_FULL", 1)
+    monkeypatch.setattr(tested, "IN_A_LINE", 1)
+    tests = {**TESTS, "mine/test_b.py::test_fine_too": Outcome.PASSED}
     site = built(write_files(tmp_path / "db.sqlite", tests), tmp_path / "site")
     document = page(site / "tests.html")
-    assert len(document.one("table", class_="tests").one("tbody").all("tr")) == 2
-    assert "The worst 2 of 6 tests stand here" in document.text
-    rows = page(site / "failures.html").one("table", class_="failures").one("tbody").all("tr")
-    assert sorted(len(row.one("p", class_="example").all("a")) for row in rows) == [0, 1, 1]
+    assert len(document.one("div", class_="all-tests").one("tbody").all("tr")) == 2
+    assert "The worst 2 of 6 stand here" in document.text
+    file = page(site / FILE_B)
+    assert len(file.one("table", class_="tests").one("tbody").all("tr")) == 1
+    assert "1 more test stand below in a line each" in file.text
+    assert [group.one("summary").text for group in file.all("details", class_="plain")] == [
+        "Xfailed 1 test",
+        "\u2713passed 2 tests",
+    ]
+    assert "1 of 2 are listed; csv/tests.csv has all." in file.text
 
 
 def test_files_beside_suites_are_named_in_the_selection(tmp_path: Path) -> None:

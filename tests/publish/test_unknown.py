@@ -20,10 +20,12 @@ def test_codes_of_a_newer_database_are_loud_on_every_page(sample_database: Path,
         strange = dataclasses.replace(first, overall=dataclasses.replace(first.overall, status="quantum"))
         outcome = cast("Any", "tunnelled")
         counts = {**findings.run.counts, outcome: 1}
+        run = dataclasses.replace(findings.run, state=cast("Any", "superposed"), counts=counts)
         changed = dataclasses.replace(
             findings,
             operators=(strange, *findings.operators[1:]),
-            run=dataclasses.replace(findings.run, state=cast("Any", "superposed"), counts=counts),
+            run=run,
+            runs=(run, *findings.runs[1:]),
             results_of=lambda subject: (
                 dataclasses.replace(row, outcome=outcome) if subject is strange else row
                 for row in findings.results_of(subject)
@@ -37,6 +39,7 @@ def test_codes_of_a_newer_database_are_loud_on_every_page(sample_database: Path,
     assert "Unknown status" in operator.one("p", class_="lead").text
     assert len(operator.one("table", class_="matrix").all("td", class_="mark-unknown")) == 9
     index = page(tmp_path / "site" / "index.html")
-    assert "unknown: tunnelled" in index.text
+    assert "unknown: tunnelled" in page(tmp_path / "site" / "runs.html").text
     assert "unknown: quantum" in index.text
-    assert "Unknown run state" in index.one("p", class_="notice").text
+    assert any("Unknown run state" in notice.text for notice in index.all("p", class_="notice"))
+    assert index.one("h1").text.startswith("No coverage figure")

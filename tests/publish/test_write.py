@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+STATIC = (*("compare.js", "find.js", "icon.svg", "query.js", "site.css", "site.js", "table.js", "tests.js"),)
 FILES = [JsonFile("api/a.json", {"schema": 1})]
 
 
@@ -30,11 +31,9 @@ def test_a_new_folder_is_made_with_its_parents(tmp_path: Path) -> None:
         MARKER,
         ".nojekyll",
         "api/a.json",
-        "static/icon.svg",
-        "static/site.css",
-        "static/site.js",
+        *(f"static/{name}" for name in STATIC),
     ]
-    assert written.files == 6
+    assert written.files == 3 + len(STATIC)
     assert written.size == sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["site"]
 
