@@ -321,6 +321,10 @@ class Supervisor:
             worker.checked = index
             worker.deadline = time.monotonic() + _HEALTH_CHECK_S
             return
+        if kind == "well":
+            worker.checked = None
+            worker.deadline = float("inf")
+            return
         if kind == "sick":
             worker.checked = None
             worker.retired = True

@@ -157,6 +157,7 @@ def _run(session: pytest.Session, channel: Channel, orders: Orders, recall: memo
             if problem is not None:
                 channel.send([("sick", index, problem)])
                 return
+            ended = [("well", index)]  # or the parent would wait for it after the last test
 
 
 def _trimmer() -> Callable[[], object]:
