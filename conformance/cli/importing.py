@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from conformance.analysis.junit import Document, Mapped, Unmapped
-    from conformance.model.listed import ListedEntry
     from conformance.model.run import RunInfo
     from conformance.report.page import Page
     from conformance.skiplist.entry import Entry
@@ -250,6 +249,7 @@ def _record(db: Path, info: RunInfo, mapped: Sequence[Mapped], entries: Sequence
     from conformance.model.result import Result
     from conformance.model.run import RunState
     from conformance.skiplist import Context, compile_skiplist
+    from conformance.skiplist.recorded import recorded
     from conformance.store import Database, RunWriter, history
 
     context = Context(
@@ -265,7 +265,7 @@ def _record(db: Path, info: RunInfo, mapped: Sequence[Mapped], entries: Sequence
         listed = compile_skiplist(entries, context).apply(one.identity for one in tests)
         writer = RunWriter(database)
         run_id = writer.begin(info)
-        writer.write_skiplist(_listed(entry) for entry in entries)
+        writer.write_skiplist(map(recorded, entries))
         writer.write_plan(
             PlannedTest(one.node_id, one.identity, found.entry.id if found else "")
             for one in tests
@@ -289,23 +289,6 @@ def _record(db: Path, info: RunInfo, mapped: Sequence[Mapped], entries: Sequence
             )
         writer.finish(RunState.COMPLETE, finished_at=info.created_at)
     return run_id, sum(one.identity.op is None and one.identity.module is None for one in tests)
-
-
-def _listed(entry: Entry) -> ListedEntry:
-    from conformance.model.listed import ListedEntry
-
-    return ListedEntry(
-        entry_id=entry.id,
-        expect=str(entry.expect),
-        category=str(entry.category),
-        reason=entry.reason,
-        link=entry.link,
-        owner=entry.owner,
-        added=entry.added.isoformat(),
-        expires="" if entry.expires is None else entry.expires.isoformat(),
-        message=entry.message,
-        guess=entry.guess,
-    )
 
 
 def _page(db: Path, account: dict[str, object], unmapped: Sequence[Unmapped], top: int) -> Page:

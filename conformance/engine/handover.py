@@ -61,6 +61,8 @@ def handover_of(
     keyword = session.config.option.keyword
     if keyword:
         words = f"{words} -k '{keyword}'".strip()
+    if session.config.option.conformance_listed_only:
+        words = f"{words} --listed-only".strip()
     return Handover(
         run=run_info(
             adapter,

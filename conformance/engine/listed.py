@@ -12,7 +12,8 @@ import pytest
 from conformance.devices import DeviceAdapter
 from conformance.engine.identify import identity_of
 from conformance.model.listed import ListedEntry
-from conformance.skiplist import Context, Entry, Expectation, compile_skiplist, load_skiplist, skiplist_of_device
+from conformance.skiplist import Context, Expectation, compile_skiplist, load_skiplist, skiplist_of_device
+from conformance.skiplist.recorded import recorded
 
 AUTO = "auto"
 NONE = "none"
@@ -53,7 +54,7 @@ def listing_of(items: Sequence[pytest.Item], sources: Sequence[str], *, adapter:
         today=datetime.datetime.now(datetime.timezone.utc).date(),
     )
     matcher = compile_skiplist(skiplist.entries, context)
-    listed = {entry.id: _listed(entry) for entry in skiplist.entries}
+    listed = {entry.id: recorded(entry) for entry in skiplist.entries}
     of_test = {}
     for item in items:
         found = matcher.match(identity_of(item))
@@ -81,18 +82,3 @@ def _paths(sources: Sequence[str], device: str) -> list[Path]:
         else:
             paths.append(Path(source))
     return paths
-
-
-def _listed(entry: Entry) -> ListedEntry:
-    return ListedEntry(
-        entry_id=entry.id,
-        expect=entry.expect.value,
-        category=entry.category.value,
-        reason=entry.reason,
-        link=entry.link,
-        owner=entry.owner,
-        added=entry.added.isoformat(),
-        expires=entry.expires.isoformat() if entry.expires is not None else "",
-        message=entry.message,
-        guess=entry.guess,
-    )

@@ -36,6 +36,8 @@ def burndown_page(found: Burndown, *, top: int) -> Page:
         blocks.append(
             Paragraph("EMULATED: a stand-in ran in place of the device; this says nothing about the hardware.")
         )
+    if found.present is not None and found.present.run.selection:
+        blocks.append(Paragraph(f"Only a part of the suites was asked for: '{found.present.run.selection}'."))
     if found.announced is not None:
         blocks.append(Paragraph(announced_sentence(found)))
     blocks += [Paragraph(rate_sentence(series)) for series in (found.runs, found.lists) if series is not None]
@@ -81,7 +83,7 @@ def rate_sentence(series: Series) -> str:
     what = "At the runs" if series.kind is Kind.RUN else "At the changes of the list"
     found = series.forecast
     if found.outlook is Outlook.REACHED:
-        return f"{what}: nothing is listed any more."
+        return f"{what}: nothing is listed{' any more' if series.points[0].listed else ''}."
     if found.rate is None:
         return f"{what}: too few points for a rate; {LEAST_STEPS + 1} days with one are needed."
     rate = found.rate

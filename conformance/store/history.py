@@ -1,7 +1,8 @@
 """Light queries over whole runs, and over many of them: what a comparison, a verdict or a burn-down needs, no more.
 
 ``conformance.store.queries.results`` reads everything of a test; with 150,000 tests a run that takes seconds. Here a
-run costs a fifth of a second, and the listed tests of thirty runs half of one.
+run costs a fifth of a second, and the listed tests of thirty runs half of one. Joins are in the order in which they are
+to be made (CROSS JOIN): a database that was just migrated has no statistics, and SQLite would guess.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def ends(db: Database, run_id: int) -> dict[str, tuple[Outcome, Overloads]]:
         test_id: (_OUTCOMES[outcome] if outcome is not None else Outcome.NOT_RUN, sets.get(fallback))
         for test_id, outcome, fallback in db.query(
             f"""SELECT test.test_id, result.outcome, result.fallback_set_id
-            FROM plan JOIN test ON test.id = plan.test_ref
+            FROM plan CROSS JOIN test ON test.id = plan.test_ref
             LEFT JOIN result ON result.run_id = plan.run_id AND result.test_ref = plan.test_ref
             WHERE plan.run_id = ? {_IN_ORDER}""",
             (run_id,),
@@ -70,7 +71,7 @@ def seen(db: Database, run_id: int) -> Iterator[Seen]:
     row: Seen | None = None
     for ref, test_id, outcome, fallback, message, entry in db.query(
         f"""SELECT plan.test_ref, test.test_id, result.outcome, result.fallback_set_id, text.text, plan.entry_ref
-        FROM plan JOIN test ON test.id = plan.test_ref
+        FROM plan CROSS JOIN test ON test.id = plan.test_ref
         LEFT JOIN result ON result.run_id = plan.run_id AND result.test_ref = plan.test_ref
         LEFT JOIN text ON text.id = result.message_id
         WHERE plan.run_id = ? {_IN_ORDER}""",
@@ -137,7 +138,7 @@ def ends_of(db: Database, run_id: int, test_refs: Collection[int]) -> dict[int, 
         )
         for ref, outcome, fallback in db.query(
             f"""SELECT plan.test_ref, result.outcome, result.fallback_set_id
-            FROM json_each(?) AS wanted JOIN plan ON plan.run_id = ? AND plan.test_ref = wanted.value
+            FROM json_each(?) AS wanted CROSS JOIN plan ON plan.run_id = ? AND plan.test_ref = wanted.value
             LEFT JOIN result ON result.run_id = plan.run_id AND result.test_ref = plan.test_ref
             {_IN_ORDER}""",
             (_numbers(test_refs), run_id),
@@ -194,7 +195,7 @@ def plan_rows(db: Database, run_id: int) -> Iterator[tuple[str, str, str, str, s
     names = _names(db)
     for test_id, file, class_name, template, op, module, dtype in db.query(
         """SELECT test_id, file_id, class_id, template_id, op_id, module_id, dtype_id
-        FROM plan JOIN test ON test.id = plan.test_ref WHERE plan.run_id = ? ORDER BY plan.position""",
+        FROM plan CROSS JOIN test ON test.id = plan.test_ref WHERE plan.run_id = ? ORDER BY plan.position""",
         (run_id,),
     ):
         yield (
@@ -208,7 +209,7 @@ def signatures_of(db: Database, run_id: int, test_refs: Collection[int]) -> dict
     last = dict(
         db.query(
             """SELECT result.test_ref, result.signature_id
-            FROM json_each(?) AS wanted JOIN result ON result.run_id = ? AND result.test_ref = wanted.value
+            FROM json_each(?) AS wanted CROSS JOIN result ON result.run_id = ? AND result.test_ref = wanted.value
             ORDER BY result.test_ref, result.attempt""",
             (_numbers(test_refs), run_id),
         )
@@ -230,7 +231,7 @@ def operator_outcomes(db: Database, run_id: int) -> dict[str, dict[tuple[Outcome
             sum(counted.tests)
         FROM (
             SELECT test.op_id, result.outcome, result.fallback_set_id, count(*) AS tests
-            FROM plan JOIN test ON test.id = plan.test_ref
+            FROM plan CROSS JOIN test ON test.id = plan.test_ref
             LEFT JOIN result ON result.run_id = plan.run_id AND result.test_ref = plan.test_ref
                 AND NOT EXISTS (
                     SELECT 1 FROM result AS later WHERE later.run_id = result.run_id

@@ -167,6 +167,8 @@ def test_without_a_selector_a_run_of_whole_suites_is_taken(database: Path) -> No
     write_listed_run(database, "2026-11-05", {ADD: "x"}, selection="--ops add")
     assert document("--db", database)["present"]["run"] == 4
     assert document("--db", database, "--run", "latest")["present"]["run"] == 5
+    assert "Only a part of the suites was asked for: '--ops add'." in run("--db", database, "--run", "latest")
+    assert "Only a part" not in run("--db", database)
     assert document("--db", database, "--device", "neuron")["present"]["run"] == 4
 
 
@@ -203,6 +205,7 @@ def test_a_burnt_down_list_is_said_to_be_empty(tmp_path: Path) -> None:
     output = run("--db", path)
     assert "0 tests listed at run 2" in output
     assert "At the runs: nothing is listed any more." in output
+    assert "At the runs: nothing is listed.\n" in run("--db", path, "--since", "2")
 
 
 def test_no_run_with_a_skiplist_is_no_zero(tmp_path: Path) -> None:

@@ -91,7 +91,8 @@ def test_what_is_skipped_is_run_when_asked_for(conformance: Conformance, tmp_pat
         "test_it.py::test_fails": "failed",
         "test_it.py::test_dies": "crashed",
     }
-    assert rows(tmp_path / "conformance.sqlite", "select run_skipped from run") == [(1,)]
+    # The plan is a part of what was collected: no other run may take it for the whole.
+    assert rows(tmp_path / "conformance.sqlite", "select run_skipped, selection from run") == [(1, "--listed-only")]
 
 
 def test_an_unexpected_pass_fails_a_strict_run_only(conformance: Conformance, tmp_path: Path) -> None:
