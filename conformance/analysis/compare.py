@@ -102,7 +102,7 @@ def change_of(before: Baseline | None, after: Baseline | None) -> Change:
     A test without a result is never taken for one that passed: it is lost, or was.
     """
     if before is None:
-        return Change.ADDED
+        return Change.UNCHANGED if after is None else Change.ADDED
     if after is None:
         return Change.REMOVED
     was, now = before[0], after[0]

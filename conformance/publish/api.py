@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from conformance.model.operator import OperatorStatus
 from conformance.publish.changed import changed_subjects
-from conformance.publish.changes import Change
+from conformance.publish.changes import CHANGES
 from conformance.publish.choice import is_whole
 from conformance.publish.frame import injected_faults
 from conformance.publish.listed import entry_state, whole_list
@@ -230,14 +230,14 @@ def changes_document(site: Site) -> Json:
         return {
             **_head(site),
             "before": None,
-            "counts": dict.fromkeys(map(str, Change), 0),
+            "counts": dict.fromkeys(map(str, CHANGES), 0),
             "subjects": [],
             "tests": [],
         }
     return {
         **_head(site),
         "before": history.run(step.before).key,
-        "counts": {change.value: step.counts.get(change, 0) for change in Change},
+        "counts": {change.value: step.counts.get(change, 0) for change in CHANGES},
         "subjects": [
             {"name": each.link.text, "page": each.link.href, "before": each.before.code, "after": each.after.code}
             for each in changed_subjects(site, step.before, step.after)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from conformance.publish.changes import Change
+from conformance.analysis.compare import Change
+from conformance.publish.changes import CHANGES
 from conformance.publish.choice import FAULTS
 from conformance.publish.findings import MODULE, OPERATOR
 from conformance.publish.marks import STATUS_ORDER, Mark, outcome_mark, status_mark
@@ -164,7 +165,7 @@ def comparison(site: Site, step: Step) -> Comparison:
                 tests=tuple(_changed_test(site, each) for each in by_change[change][:_TESTS_LISTED]),
                 more=max(len(by_change[change]) - _TESTS_LISTED, 0),
             )
-            for change in Change
+            for change in CHANGES
             if by_change[change]
         ),
     )

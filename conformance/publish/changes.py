@@ -1,112 +1,22 @@
-"""Say what became of a test from one run to another, and gather it for all tests of two runs."""
+"""Gather what became of every test from one run of the matrix to another, by the rules of conformance.analysis."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
+from conformance.analysis.compare import Change, change_of
+from conformance.analysis.verdict import SEVERITY
 from conformance.model.outcome import Outcome
 from conformance.publish.matrix import OutcomeMatrix, outcome_of, shown_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from conformance.publish.matrix import Seen, TestKey
+    from conformance.publish.matrix import TestKey
 
-
-class Change(str, Enum):
-    """What became of one test from one run to another, the gravest first."""
-
-    LOST = "lost"
-    REGRESSED = "regressed"
-    NEW_FALLBACK = "new_fallback"
-    NO_LONGER_RUN = "no_longer_run"
-    REMOVED = "removed"
-    CHANGED = "changed"
-    ADDED = "added"
-    FOUND = "found"
-    NOW_RUN = "now_run"
-    IMPROVED = "improved"
-    VANISHED_FALLBACK = "vanished_fallback"
-    FIXED = "fixed"
-
-    def __str__(self) -> str:
-        return self.value
-
-    @property
-    def words(self) -> str:
-        """Return the words that pages use for it."""
-        return self.value.replace("_", " ")
-
-    @property
-    def definition(self) -> str:
-        """Return one sentence that says when a test has changed in this way."""
-        return _DEFINITIONS[self]
-
-
-_DEFINITIONS = {
-    Change.LOST: "It had a result before; now it was planned, and nothing came back.",
-    Change.REGRESSED: "It fails where it had passed, or takes its process down where it had failed.",
-    Change.NEW_FALLBACK: "It passes as before, but overloads of its operator run on the CPU that did not.",
-    Change.NO_LONGER_RUN: "It ran before, and is skipped now.",
-    Change.REMOVED: "It was planned before, and is not any more.",
-    Change.CHANGED: "It ends in another way that is neither better nor worse, or is flaky in one of the two runs.",
-    Change.ADDED: "It was not planned before.",
-    Change.FOUND: "It was lost before, and has a result now.",
-    Change.NOW_RUN: "It was skipped before, and runs now.",
-    Change.IMPROVED: "It does better, but not well: it fails where it had crashed, or passes on the CPU.",
-    Change.VANISHED_FALLBACK: "It passes as before, and fewer overloads of its operator run on the CPU.",
-    Change.FIXED: "It failed or took its process down before, and passes now.",
-}
-
-# How bad an outcome is; a test that was skipped or lost did not show it.
-_GRAVITY = {
-    Outcome.PASSED: 0,
-    Outcome.XFAILED: 0,
-    Outcome.XPASSED: 0,
-    Outcome.FLAKY: 1,
-    Outcome.FAILED: 2,
-    Outcome.ERROR: 2,
-    Outcome.CRASHED: 3,
-    Outcome.TIMED_OUT: 3,
-    Outcome.OUT_OF_MEMORY: 3,
-}
-_FAILS = 2
-
-
-def change_of(before: Seen | None, after: Seen | None) -> Change | None:
-    """Return what became of a test, None where nothing did; a run that did not plan it is None."""
-    if before == after:
-        return None
-    if before is None:
-        return Change.ADDED
-    if after is None:
-        return Change.REMOVED
-    for silent, falls_silent, speaks in (
-        (Outcome.NOT_RUN, Change.LOST, Change.FOUND),
-        (Outcome.SKIPPED, Change.NO_LONGER_RUN, Change.NOW_RUN),
-    ):
-        if before[0] is silent or after[0] is silent:
-            if before[0] is after[0]:
-                return None
-            return falls_silent if after[0] is silent else speaks
-    return _of_results(before, after)
-
-
-def _of_results(before: Seen, after: Seen) -> Change | None:
-    was, now = _GRAVITY[before[0]], _GRAVITY[after[0]]
-    if now > was:
-        return Change.REGRESSED if now >= _FAILS else Change.CHANGED
-    if now < was and was >= _FAILS:
-        return Change.IMPROVED if now or after[1] else Change.FIXED
-    if now == 0 and before[1] is not None and after[1] is not None:
-        if after[1] - before[1]:
-            return Change.NEW_FALLBACK
-        if was == 0 and before[1] - after[1]:
-            return Change.VANISHED_FALLBACK
-    return None if before[0] is after[0] else Change.CHANGED
+CHANGES: tuple[Change, ...] = tuple(change for change in Change if change is not Change.UNCHANGED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +55,14 @@ def step(matrix: OutcomeMatrix, before: int, after: int) -> Step:
     found = []
     for place in _differing(matrix, before, after):
         change = change_of(matrix.seen(before, place), matrix.seen(after, place))
-        if change is not None:
+        if change is not Change.UNCHANGED:
             found.append(TestChange(place, shown_code(old.codes[place]), shown_code(new.codes[place]), change))
     counts = Counter(change.change for change in found)
     return Step(
         before,
         after,
         tuple(found),
-        {change: counts[change] for change in Change if counts[change]},
+        {change: counts[change] for change in CHANGES if counts[change]},
         sum(each.change is Change.ADDED and is_failure(each.after) for each in found),
     )
 
@@ -191,7 +101,7 @@ def bad_since(matrix: OutcomeMatrix, run_ids: Sequence[int], place: int) -> int 
     return since
 
 
-_FAILURES = frozenset(outcome.value for outcome, gravity in _GRAVITY.items() if gravity >= _FAILS)
+_FAILURES = frozenset(outcome.value for outcome, severity in SEVERITY.items() if severity >= SEVERITY[Outcome.FAILED])
 
 
 def is_failure(code: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import escape
 
-from conformance.publish.changes import Change
+from conformance.analysis.compare import Change
 from conformance.publish.marks import outcome_mark
 from conformance.publish.pages import TextFile
 from conformance.publish.trend import run_name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from conformance.model.operator import OperatorStatus
 from conformance.publish.changed import change_mark
-from conformance.publish.changes import Change
+from conformance.publish.changes import CHANGES
 from conformance.publish.charts import stacked_bar
 from conformance.publish.choice import is_whole
 from conformance.publish.listed import STATE_DEFINITIONS
@@ -94,7 +94,7 @@ def method_page(site: Site, files: Sequence[tuple[Link, str]]) -> MethodPage:
         statuses=_terms(STATUS_MARKS.values()),
         outcomes=_terms(OUTCOME_MARKS[code] for code in OUTCOME_SUMMARY_ORDER),
         cells=_terms((FELL_BACK, UNDECLARED, NO_TEST)),
-        changes=_terms(change_mark(change) for change in Change),
+        changes=_terms(change_mark(change) for change in CHANGES),
         registered=_terms((*REGISTRATION_MARKS.values(), NOT_RECORDED)),
         measured=_terms((*MEASURED_MARKS, UNWATCHED)),
         entries=tuple(STATE_DEFINITIONS.items()),

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from conformance.publish.changed import change_mark, run_facts_of
-from conformance.publish.changes import Change
+from conformance.publish.changes import CHANGES
 from conformance.publish.choice import is_whole
 from conformance.publish.context import signature_anchor
 from conformance.publish.dtypes import in_dtype_order
@@ -72,7 +72,7 @@ def _index(site: Site, measured: Sequence[Measured]) -> Json:
         | {code: _look(code, outcome=False) for code in STATUS_MARKS},
         "changes": {
             change.value: [mark.word, mark.letter, mark.shade, mark.definition]
-            for change, mark in ((change, change_mark(change)) for change in Change)
+            for change, mark in ((change, change_mark(change)) for change in CHANGES)
         },
     }
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from conformance.publish.changes import Change, subject_of
+from conformance.publish.changes import CHANGES, subject_of
 from conformance.publish.findings import MODULE, OPERATOR
 from conformance.publish.marks import status_mark
 from conformance.publish.matrix import subject_statuses
@@ -18,6 +18,7 @@ from conformance.publish.wording import number
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from conformance.analysis.compare import Change
     from conformance.publish.context import Site
     from conformance.publish.findings import Findings, Subject
 
@@ -56,7 +57,7 @@ def history_rows(site: Site, subject: Subject, history: SubjectHistory) -> tuple
         changed = history.changes.get(run.id, Counter())
         if was == became and not changed:
             continue
-        text = ", ".join(f"{number(changed[change])} {change.words}" for change in Change if changed[change])
+        text = ", ".join(f"{number(changed[change])} {change.words}" for change in CHANGES if changed[change])
         rows.append(
             HistoryRow(
                 run=run_name(run),

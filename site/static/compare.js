@@ -1,6 +1,6 @@
 "use strict";
 
-// Any two runs held against each other, by the same rules as conformance/publish/changes.py.
+// Any two runs held against each other, by the same rules as conformance/analysis/compare.py.
 (() => {
   const { load, find, element, chip, breakable, number, counted, state, root } = Conformance;
   const form = document.querySelector(".pair");
