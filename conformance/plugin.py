@@ -266,15 +266,13 @@ class Watcher:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Run the tests in workers of our own, if any were asked for."""
-        from conformance.engine.loop import Limits, launcher_for, run_isolated, worker_count
+        from conformance.engine.loop import Limits, health_check_of, launcher_for, run_isolated, worker_count
         from conformance.engine.spawned import spawned_of
 
         option = session.config.option
         spawned = spawned_of(session.config)
         if spawned is not None:
-            looks = self._adapter.health_is_cheap if option.conformance_health == "auto" else False
-            on = looks or option.conformance_health == "on"
-            spawned.serve(session, self._adapter.check_health if on else None)
+            spawned.serve(session, health_check_of(self._adapter, option.conformance_health))
         workers = worker_count(option.conformance_workers)
         if not workers or not session.items or option.collectonly:
             return None
@@ -356,10 +354,8 @@ class Recording:
             handover = handover_of(session, self.adapter, self.selection, watcher.cut, watcher.listing)
             left = self.store_plan(handover)
         if left is not None:
-            done = [item for item, test in zip(session.items, handover.tests, strict=True) if test.node_id not in left]
-            session.items[:] = [
-                item for item, test in zip(session.items, handover.tests, strict=True) if test.node_id in left
-            ]
+            done = [item for item in session.items if item.nodeid not in left]
+            session.items[:] = [item for item in session.items if item.nodeid in left]
             if done:
                 self.config.hook.pytest_deselected(items=done)
 

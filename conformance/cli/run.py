@@ -164,24 +164,15 @@ def _baseline(db: Path, selector: str) -> str:
 
 def _judge(db: Path, run_id: int, *, baseline: str, strict: bool, top: int) -> int:
     """Print what is not as expected, also of tests that ran before the run was resumed, and return the exit code."""
-    from conformance.analysis.gate import gate, undertakes_all_of
     from conformance.report.judged import render_judged
-    from conformance.store import Database, listed_entries, resolve_run, results
+    from conformance.report.verdicts import Earlier, judge_run
+    from conformance.store import Database, resolve_run
 
     with Database.open_existing(db) as database:
-        run = resolve_run(database, str(run_id))
-        earlier = None if baseline == "none" else resolve_run(database, baseline)
-        judged = gate(
-            results(database, run_id),
-            {row.entry.entry_id: row.entry for row in listed_entries(database, run_id)},
-            None
-            if earlier is None
-            else {row.test_id: (row.outcome, row.fallback_ops) for row in results(database, earlier.id)},
-            strict,
-            whole=earlier is not None and undertakes_all_of(run, earlier),
-        )
-    click.echo(render_judged(judged, baseline=earlier, limit=top))
-    return judged.exit_code
+        earlier = None if baseline == "none" else Earlier(database, resolve_run(database, baseline))
+        judged = judge_run(database, resolve_run(database, str(run_id)), baseline=earlier, strict=strict)
+    click.echo(render_judged(judged.gate, baseline=earlier.run if earlier is not None else None, limit=top))
+    return judged.gate.exit_code
 
 
 def _summary(db: Path, run_id: int, *, top: int) -> None:

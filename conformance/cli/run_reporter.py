@@ -32,15 +32,12 @@ class RunReporter(Bridge):
                 f"run {run_id}: {total} tests{suites} on {device} ({run.device_name}), torch {run.torch_version}, "
                 f"into {self._database}\n"
             )
-        self._start_progress(total)
+        self._progress = Progress(total, stream=self._stream, is_terminal=self._stream.isatty())
 
     def resumed(self, run_id: int, left: int, total: int) -> None:  # noqa: ARG002
         """Say that an earlier run goes on."""
         with contextlib.suppress(OSError):
             self._stream.write(f"resumed: {total - left} of {total} tests have their result, {left} are left\n")
-
-    def _start_progress(self, total: int) -> None:
-        self._progress = Progress(total, stream=self._stream, is_terminal=self._stream.isatty())
 
     def result(self, result: Result, identity: Identity) -> None:
         """Count one result."""

@@ -10,6 +10,13 @@ from conformance.model.result import Result
 from conformance.model.run import RunInfo
 
 
+def silence_reporter(config: pytest.Config) -> None:
+    """Take pytest's own reporter away, since somebody else speaks; its options stay."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        config.pluginmanager.unregister(reporter)
+
+
 class Bridge:
     """Passed to ``pytest.main`` as a plugin; the conformance plugin finds it and calls it.
 
@@ -24,10 +31,8 @@ class Bridge:
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Silence pytest's own reporter, since the command line speaks; its options stay."""
-        reporter = config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None:
-            config.pluginmanager.unregister(reporter)
+        """Let the command line speak alone."""
+        silence_reporter(config)
 
     def planned(self, run_id: int, run: RunInfo, total: int) -> None:  # noqa: ARG002 - for those who listen
         """Hear that the plan is stored and the first test is about to run."""

@@ -10,7 +10,7 @@ import pytest
 from conformance.devices import DeviceAdapter
 from conformance.engine.cut import Cut
 from conformance.engine.facts import run_info
-from conformance.engine.identify import identity_of
+from conformance.engine.identify import plan_of
 from conformance.engine.listed import Listing
 from conformance.errors import ConformanceError
 from conformance.model.identity import Identity, PlannedTest, Suite
@@ -51,7 +51,7 @@ def handover_of(
 
     listing = listing or Listing()
     tests = tuple(
-        PlannedTest(item.nodeid, identity_of(item), entry.entry_id if (entry := listing.entry_of(item.nodeid)) else "")
+        plan_of(item, entry_id=entry.entry_id if (entry := listing.entry_of(item.nodeid)) else "")
         for item in session.items
     )
     suites = {str(test.identity.suite) for test in tests}

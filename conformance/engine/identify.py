@@ -13,9 +13,9 @@ from conformance.suites import SUITE_FILES
 _BUILT_IN = {path: name for name, path in SUITE_FILES.items()}
 
 
-def plan_of(item: pytest.Item) -> PlannedTest:
-    """Return what the plan holds for one collected test."""
-    return PlannedTest(node_id=item.nodeid, identity=identity_of(item))
+def plan_of(item: pytest.Item, *, entry_id: str = "") -> PlannedTest:
+    """Return what the plan holds for one collected test; ``entry_id`` names the skiplist's entry that speaks of it."""
+    return PlannedTest(node_id=item.nodeid, identity=identity_of(item), entry_id=entry_id)
 
 
 _IDENTITY = pytest.StashKey[Identity]()

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -145,7 +145,6 @@ def launcher_for(session: pytest.Session, adapter: DeviceAdapter, *, workers: in
     why_not = _why_not_fork(adapter)
     if way == "fork" and why_not:
         raise InfrastructureError("no-fork", f"workers cannot be forked: {why_not}; leave --start out")
-    looks = adapter.health_is_cheap if health == "auto" else health == "on"
 
     def environment(number: int) -> Mapping[str, str]:
         return adapter.worker_environment(number, workers)
@@ -158,7 +157,13 @@ def launcher_for(session: pytest.Session, adapter: DeviceAdapter, *, workers: in
     _share_imports(session)
     # A collector in the child that marks what the parent made would copy every page of it.
     gc.freeze()
-    return Fork(session, environment, adapter.check_health if looks else None)
+    return Fork(session, environment, health_check_of(adapter, health))
+
+
+def health_check_of(adapter: DeviceAdapter, health: str) -> Callable[[], str | None] | None:
+    """Return what a worker asks after a failure, None where it does not look; ``health`` is as in ``launcher_for``."""
+    looks = adapter.health_is_cheap if health == "auto" else health == "on"
+    return adapter.check_health if looks else None
 
 
 def _share_imports(session: pytest.Session) -> None:

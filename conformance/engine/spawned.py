@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from conformance.engine.bridge import silence_reporter
 from conformance.engine.launch import SPAWNED, digest_of
 from conformance.engine.worker import Orders, serve
 
@@ -36,10 +37,8 @@ class Spawned:
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Keep pytest's own reporter silent: the parent speaks."""
-        reporter = config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None:
-            config.pluginmanager.unregister(reporter)
+        """Let the parent speak alone."""
+        silence_reporter(config)
 
     def serve(self, session: pytest.Session, health: Callable[[], str | None] | None) -> None:
         """Run what the parent hands out; never returns. The order of the tests is the parent's."""

@@ -10,10 +10,11 @@ from conformance.report.words import counted, number, outcome_word
 
 if TYPE_CHECKING:
     from conformance.analysis.gate import GateResult
-    from conformance.store import ResultRow, RunRow
+    from conformance.store import RunRow
+    from conformance.store.history import Seen
 
 
-def render_judged(judged: GateResult[ResultRow], *, baseline: RunRow | None, limit: int) -> str:
+def render_judged(judged: GateResult[Seen], *, baseline: RunRow | None, limit: int) -> str:
     """Return the verdicts with their counts, and the first tests that make the run fail, the worst first."""
     against = f"the skiplist and run {baseline.id}" if baseline is not None else "the skiplist; no baseline was given"
     lines = [f"Verdicts, held against {against}"]
