@@ -88,8 +88,12 @@ class Spawn:
         del others, recall  # descriptors are not inherited unless we say so; memory is not shared
         mine, theirs = socket.socketpair()
         log = temporary_file()
+        # The worker may collect more than is left to run, and must number the tests as this process does.
+        tests = temporary_file()
+        os.write(tests, json.dumps([item.nodeid for item in self.session.items]).encode())
         theirs.set_inheritable(True)
         os.set_inheritable(log, True)
+        os.set_inheritable(tests, True)
         config = self.session.config
         orders = {
             "connection": theirs.fileno(),
@@ -97,7 +101,7 @@ class Spawn:
             "parent": os.getpid(),
             "folder": str(config.invocation_params.dir),
             "arguments": list(map(str, config.invocation_params.args)),
-            "digest": digest_of(self.session),
+            "tests": tests,
         }
         # The slice of the device is set before the new process imports torch.
         environment = {**os.environ, **self.environment(number), SPAWNED: json.dumps(orders)}
@@ -110,15 +114,6 @@ class Spawn:
             )
         finally:
             theirs.close()
+            os.close(tests)
             os.set_inheritable(log, False)
         return Launched(pid, mine, log)
-
-
-def digest_of(session: pytest.Session) -> str:
-    """Return what two processes have in common that collected the same tests in the same order."""
-    import hashlib
-
-    found = hashlib.blake2b(digest_size=16)
-    for item in session.items:
-        found.update(item.nodeid.encode("utf-8", "backslashreplace") + b"\0")
-    return found.hexdigest()

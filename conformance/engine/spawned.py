@@ -13,20 +13,20 @@ from typing import Any
 import pytest
 
 from conformance.engine.bridge import silence_reporter
-from conformance.engine.launch import SPAWNED, digest_of
+from conformance.engine.launch import SPAWNED
 from conformance.engine.worker import Orders, serve
 
 
 @dataclass(frozen=True, slots=True)
 class SpawnedOrders:
-    """What the parent told a spawned worker, and the connection to it."""
+    """What the parent told a spawned worker; ``tests`` is a file with the node ids to number, in order."""
 
     connection: int
     log: int
     parent: int
     folder: str
     arguments: list[str]
-    digest: str
+    tests: int
 
 
 class Spawned:
@@ -42,9 +42,14 @@ class Spawned:
 
     def serve(self, session: pytest.Session, health: Callable[[], str | None] | None) -> None:
         """Run what the parent hands out; never returns. The order of the tests is the parent's."""
-        if digest_of(session) != self.orders.digest:
+        with os.fdopen(self.orders.tests) as file:
+            file.seek(0)  # the position is shared with the parent, which has written to the end
+            wanted = json.load(file)
+        collected = {item.nodeid: item for item in session.items}
+        if not collected.keys() >= set(wanted):
             sys.__stderr__.write("collecting again gave other tests than the first time\n") if sys.__stderr__ else None
             os._exit(71)
+        session.items[:] = [collected[node_id] for node_id in wanted]
         orders = Orders(log=self.orders.log, parent=self.orders.parent, environment={}, health=health)
         serve(session, socket.socket(fileno=self.orders.connection), orders, recall=None)
 
@@ -62,7 +67,8 @@ def main() -> None:
     told: dict[str, Any] = json.loads(os.environ.pop(SPAWNED))
     orders = SpawnedOrders(**told)
     os.chdir(orders.folder)
-    os.set_inheritable(orders.connection, False)
+    for descriptor in (orders.connection, orders.tests):
+        os.set_inheritable(descriptor, False)
     code = pytest.main(orders.arguments, plugins=[Spawned(orders)])
     os._exit(int(code) or 72)  # it should have served, and ended there
 

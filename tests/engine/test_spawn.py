@@ -64,6 +64,17 @@ def test_a_collection_that_differs_each_time_is_told(tmp_path: Path) -> None:
     assert "[workers-die]" in done.stderr
 
 
+def test_a_resumed_run_goes_on_in_spawned_workers(tmp_path: Path) -> None:
+    source = "import pathlib, pytest\ndef test_a(): pass\ndef test_b():\n"
+    source += "    if not pathlib.Path('again').exists(): pytest.exit('stop')\ndef test_c(): pass\n"
+    options = ("--conformance-workers", "1", "--conformance-start", "spawn")
+    run_pytest(tmp_path, *options, test_it=source)
+    (tmp_path / "again").touch()
+    done = run_pytest(tmp_path, *options, "--conformance-resume")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert attempts(tmp_path) == [(name, 1, "passed") for name in ("test_a", "test_b", "test_c")]
+
+
 def test_retries_and_shards_work_with_spawned_workers(tmp_path: Path) -> None:
     options = ("--conformance-workers", "1", "--conformance-start", "spawn", "--conformance-retries", "1")
     run_pytest(tmp_path, *options, "--conformance-shard", "1/2", "-k", "many", test_it=SOURCE)
