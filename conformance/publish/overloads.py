@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from conformance.model.registration import RegistrationKind
 from conformance.publish.charts import Tally, stacked_bar
 from conformance.publish.findings import MODULE, OPERATOR
 from conformance.publish.marks import NOT_RECORDED, REGISTRATION_MARKS, Mark, registration_mark
@@ -31,6 +32,7 @@ def overloads_page(site: Site, measured: Sequence[Measured]) -> OverloadsPage:
         unknown=_unknown(site),
         tables=_tables(measured, registered=bool(site.findings.registered)),
         registered=bool(site.findings.registered),
+        despite_kernel=sum(each.registered == RegistrationKind.KERNEL.value and each.tests > 0 for each in measured),
         measured=_tallies([each.measured for each in measured]),
         rows=tuple(_row(site, each) for each in rows),
     )

@@ -155,9 +155,10 @@ class EntryRow:
 
 @dataclass(frozen=True, slots=True)
 class SkiplistPage:
-    """The skiplist in force in the run."""
+    """The skiplist in force in the run; ``announced`` is what was published about the device's skips, if anything."""
 
     lead: str
+    announced: str
     chart: Chart | None
     no_chart: str
     states: tuple[Tally, ...]

@@ -89,12 +89,16 @@ class CoreLine:
 
 @dataclass(frozen=True, slots=True)
 class OverloadsPage:
-    """The table of all ATen overloads; ``unknown`` says what is missing to know them all."""
+    """The table of all ATen overloads; ``unknown`` says what is missing to know them all.
+
+    ``despite_kernel`` is how many have a kernel registered and were seen on the CPU all the same.
+    """
 
     lead: str
     unknown: tuple[str, ...]
     tables: tuple[OverloadTable, ...]
     registered: bool
+    despite_kernel: int
     measured: tuple[Tally, ...]
     rows: tuple[OverloadRow, ...]
 

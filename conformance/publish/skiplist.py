@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from datetime import date
 from typing import TYPE_CHECKING
 
+from conformance.analysis.burndown import announced
 from conformance.publish.charts import Tally
 from conformance.publish.listed import STATE_DEFINITIONS, entry_state, whole_list
 from conformance.publish.marks import Mark
@@ -56,6 +57,7 @@ def skiplist_page(site: Site) -> SkiplistPage:
     marks = {row.state.code: row.state for row in rows}
     return SkiplistPage(
         lead=_lead(site),
+        announced=_announced(site),
         chart=chart,
         no_chart="" if chart else no_burn_down(findings),
         states=tuple(
@@ -88,6 +90,17 @@ def _lead(site: Site) -> str:
         f"{counted(len(entries), 'entry', 'entries')} of {lists or 'the skiplist'} spoke of "
         f"{counted(counts.tests, 'planned test')}: {counts.holding:,} did as expected, {counts.improved:,} better, "
         f"{counts.passing:,} passed, {counts.unseen:,} were not seen.{ran}"
+    )
+
+
+def _announced(site: Site) -> str:
+    """Return the starting point that somebody published, with what is not known of it."""
+    found = announced(site.run.device)
+    if found is None:
+        return ""
+    return (
+        f"About {found.tests:,} skipped tests were announced for {found.device} by {found.day} ({found.source}); "
+        f"{found.caveat}. That is a starting point to look back at, and no measurement of this harness."
     )
 
 

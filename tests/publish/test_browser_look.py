@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.publish.browsing import Quiet, visit
-from tests.publish.reading import page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -29,8 +28,8 @@ def test_everything_can_be_read_without_javascript(browser: Browser, series_site
     for name in PAGES:
         visit(tab, series_site, f"{name}.html")
         assert tab.locator(".controls, .pair").locator("visible=true").count() == 0, name
-        rows = len(page(series_site / f"{name}.html").one("main").all("tr"))
-        assert tab.locator("main tr").count() == rows
+        # The rows that the page was built with: one begins with each <tr.
+        assert tab.locator("main tr").count() == (series_site / f"{name}.html").read_text().count("<tr"), name
     visit(tab, series_site, "operators.html")
     assert tab.locator("table.subjects tbody tr:visible").count() == 16
     assert tab.locator(".static-legend").is_visible()
@@ -130,14 +129,16 @@ def test_axe_finds_nothing(browser: Browser, series_site: Path, scheme: Any) -> 
     axe = _axe()
     context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900})
     tab = context.new_page()
+    # What is not about colours is the same in the dark.
+    standards = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    rules = {"type": "rule", "values": ["color-contrast"]} if scheme == "dark" else {"type": "tag", "values": standards}
     problems = []
     # 3,000 rows of one kind take axe long and tell no more than the rows of other tables.
-    for name in (each for each in PAGES if each != "overloads"):
+    for name in (each for each in PAGES if each not in ("overloads", "operators/sin", "operators/nonzero")):
         visit(tab, series_site, f"{name}.html")
         if name == "tests":
             tab.wait_for_selector("table.listed")
         tab.evaluate(axe)
-        rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
         found = tab.evaluate("rules => axe.run(document, { runOnly: rules })", rules)
         problems += [(name, each["id"], each["nodes"][0]["html"]) for each in found["violations"]]
     context.close()

@@ -6,6 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+import pytest
+
 from conformance.model.operator import OperatorStatus
 from conformance.model.outcome import Outcome
 from conformance.model.run import RunState
@@ -71,8 +73,10 @@ def test_tables_say_what_they_are(sample_site: Path) -> None:
                 assert len(cells) == columns, path
 
 
-def test_ids_are_unique_and_every_link_leads_somewhere(sample_site: Path) -> None:
-    documents = {path.resolve(): page(path) for path in pages(sample_site)}
+@pytest.mark.parametrize("name", ["sample_site", "series_site"])
+def test_ids_are_unique_and_every_link_leads_somewhere(request: pytest.FixtureRequest, name: str) -> None:
+    site: Path = request.getfixturevalue(name)
+    documents = {path.resolve(): page(path) for path in pages(site)}
     ids = {}
     for path, document in documents.items():
         found = [tag.attributes["id"] for tag in document._walk() if "id" in tag.attributes]
@@ -93,7 +97,7 @@ def test_ids_are_unique_and_every_link_leads_somewhere(sample_site: Path) -> Non
                 assert not link.path.startswith("/"), (path, link)
                 target = (path.parent / unquote(link.path)).resolve() if link.path else path
                 assert target.is_file(), (path, link)
-                assert target.is_relative_to(sample_site.resolve())
+                assert target.is_relative_to(site.resolve())
                 if link.fragment and "=" not in link.fragment:
                     assert unquote(link.fragment) in ids[target], (path, link)
                 followed += 1
