@@ -120,8 +120,9 @@ def pytest_arguments(
         arguments.append("--conformance-slow")
     if include_cuda_only:
         arguments.append("--conformance-include-cuda-only")
-    # A short traceback: a long one shows arguments, and asking a sick device for a tensor's values may hang.
-    arguments += ["--tb=short", "-p", "no:cacheprovider", "-p", "conformance.plugin", f"--conformance-device={device}"]
+    # Python's own traceback: for any other pytest parses the source of each frame of each failure, which takes longer
+    # than the test; a long one also shows arguments, and asking a sick device for a tensor's values may hang.
+    arguments += ["--tb=native", "-p", "no:cacheprovider", "-p", "conformance.plugin", f"--conformance-device={device}"]
     for name, value in (("ops", ops), ("dtypes", dtypes), ("templates", templates)):
         if value is not None:
             arguments.append(f"--conformance-{name}={value}")

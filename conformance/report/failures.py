@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from conformance.analysis.repeat import repeat_command
 from conformance.model.outcome import Outcome
-from conformance.report.stack import innermost_frames
+from conformance.report.stack import innermost_frames, raising_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -86,6 +86,6 @@ def _group(group: _Gathered, run: RunRow) -> FailureGroup:
         sample=first.failing_sample,
         samples=first.samples,
         samples_passed=first.samples_passed,
-        frames=innermost_frames(first.details) if first.outcome.is_death else (),
+        frames=innermost_frames(first.details) if first.outcome.is_death else raising_frame(first.details),
         repeat=repeat_command(first.test_id, first.suite, run.device, command=run.command, environment=run.environment),
     )

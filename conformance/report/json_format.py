@@ -36,7 +36,8 @@ null before they are known.
     ``tests``: how many tests failed in any way; ``rows``, one for each signature, most tests first: ``signature``
     (empty: no text), ``tests``, ``outcomes``, ``operators`` and ``modules`` (how many), and of the first test
     ``test_id``, ``outcome``, ``message``, ``sample`` (the first that failed), ``samples`` and ``samples_passed`` (how
-    many; null: not counted), ``frames`` (of a process that died, the innermost first), ``repeat`` (the command that
+    many; null: not counted), ``frames`` (of a process that died the innermost
+    three, the latest call first; of an exception the one that raised it), ``repeat`` (the command that
     runs it again); ``hidden``.
 ``lost``
     ``total``: planned tests that had no result when the run ended; ``test_ids``; ``hidden``.

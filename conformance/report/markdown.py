@@ -181,7 +181,7 @@ def _failure(group: FailureGroup) -> list[str]:
     if sample:
         lines += ["", f"Sample: {code(cut(printable(sample), MESSAGE_COLUMNS))}"]
     if group.frames:
-        lines += ["", "Stack:", "", *fenced(group.frames)]
+        lines += ["", "Stack:" if group.outcome.is_death else "At:", "", *fenced(group.frames)]
     return [*lines, "", f"First: {code(group.test_id)}", "", *fenced([group.repeat], "sh"), "", "</details>"]
 
 

@@ -1,4 +1,4 @@
-"""Where a process that died was: the frames that tell, out of what faulthandler printed."""
+"""Where a test failed: the frames that tell, out of what faulthandler printed of a death or Python of an exception."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ MOST = 3
 _THREAD = re.compile(r"^(?:Current thread|Thread|Stack) .*\(most recent call first\):$")
 _FRAME = re.compile(r'^\s+File "(?P<path>.*)", line (?P<line>\d+|\?\?\?) in (?P<function>.*)$')
 
+# traceback.TracebackException.format, which `pytest --tb=native` writes; pytest's own frames of --tb=short.
+_RAISED = re.compile(r'^\s*File "(?P<path>.*)", line (?P<line>\d+), in (?P<function>.*)$')
+_SHORT = re.compile(r"^(?P<path>\S.*):(?P<line>\d+): in (?P<function>\S+)$")
+_CAUSE = re.compile(r"^The above exception was the direct cause of the following exception:$")
+_CONTEXT = re.compile(r"^During handling of the above exception, another exception occurred:$")
+
 _RUNNER = re.compile(r"/(?:_pytest|pluggy|xdist|execnet)/")
 _HARNESS = re.compile(
     r"/conformance/(?:(?:analysis|cli|devices|emulator|engine|model|probes|publish|report|skiplist|store|suites)/"
@@ -19,6 +25,7 @@ _HARNESS = re.compile(
 # What stands between the test method and pytest: unittest, and the wrappers of torch/testing/_internal/common_*.py.
 _CALLS_THE_TEST = ("_callTestMethod", "pytest_pyfunc_call")
 _WRAPPERS = ("instantiated_test", "wrapper", "test_wrapper")
+_CHECKS = re.compile(r"/torch/testing/|/unittest/")
 _TORCH_TESTING = re.compile(r"/torch/testing/_internal/common_\w+\.py$")
 _INSTALLED = re.compile(r"^.*/(?:site-packages|dist-packages|lib/python3\.\d+)/")
 
@@ -50,6 +57,33 @@ def innermost_frames(details: str) -> tuple[str, ...]:
     frames = _inside_the_test(_stack(details))
     telling = [frame for frame in frames if not frame.is_harness]
     return tuple(str(frame) for frame in (telling or frames[:1])[:MOST])
+
+
+def raising_frame(details: str) -> tuple[str, ...]:
+    """Return the innermost frame that tells where an exception came from; none where no traceback has one.
+
+    Of an exception that was raised from another, the other's: PyTorch's tests wrap what a sample raised. Frames of the
+    harness, pytest, unittest and torch.testing tell nothing.
+    """
+    for frame in _inside_the_test(_traceback(details)):
+        if not frame.is_harness and not _CHECKS.search(frame.path):
+            return (str(frame),)
+    return ()
+
+
+def _traceback(details: str) -> list[_Frame]:
+    """Return the frames of the first exception of those that were raised from each other, the innermost first."""
+    chains: list[list[_Frame]] = [[]]
+    raised = True
+    for line in details.splitlines():
+        if _CAUSE.match(line):
+            raised = False
+        elif _CONTEXT.match(line):
+            chains.append([])
+            raised = True
+        elif raised and (match := _RAISED.match(line) or _SHORT.match(line)):
+            chains[-1].insert(0, _Frame(match["path"].replace("\\", "/"), match["line"], match["function"]))
+    return chains[-1]
 
 
 def _stack(details: str) -> list[_Frame]:

@@ -177,7 +177,7 @@ def _failure(position: int, group: FailureGroup) -> Iterator[str]:
     if has_own_cause(group.signature, group.message):
         yield from _labelled("cause", [group.signature], most=2)
     yield from _labelled("sample", [sample_line(group.sample, group.samples, group.samples_passed)], most=2)
-    yield from _labelled("stack", group.frames, most=6)
+    yield from _labelled("stack" if group.outcome.is_death else "at", group.frames, most=6)
     yield f"     first   {escaped(group.test_id)}"
     yield f"     repeat  {escaped(group.repeat)}"
 

@@ -4,7 +4,7 @@ import faulthandler
 import tempfile
 from pathlib import Path
 
-from conformance.report.stack import innermost_frames
+from conformance.report.stack import innermost_frames, raising_frame
 
 ENV = "/env/lib/python3.11/site-packages"
 OPINFO = f"""Fatal Python error: Segmentation fault
@@ -69,3 +69,45 @@ def test_what_faulthandler_writes_today_is_read() -> None:
     assert first.startswith(f"{Path(__file__)}:")
     assert first.endswith(" in deep")
     assert second.endswith(" in test_what_faulthandler_writes_today_is_read")
+
+
+RAISED = f"""Traceback (most recent call last):
+  File "{ENV}/torch/testing/_internal/common_device_type.py", line 1161, in test_wrapper
+    return test(*args, **kwargs)
+           ^^^^^^^^^^^^^^^^^^^^^
+  File "/src/test/test_sparse.py", line 4012, in test_out
+    output = op(sample.input)
+  File "{ENV}/torch/testing/_internal/opinfo/core.py", line 1178, in __call__
+    return self.op(*args, **kwargs)
+RuntimeError: no such kernel
+"""
+WRAPPED = f"""
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/usr/lib/python3.11/unittest/case.py", line 58, in testPartExecutor
+    yield
+  File "{ENV}/torch/testing/_internal/common_device_type.py", line 1173, in test_wrapper
+    raise e_tracked from e
+Exception: Caused by sample input at index 0
+"""
+
+
+def test_the_frame_that_raised_is_of_the_test_and_not_of_what_checks_it() -> None:
+    assert raising_frame(RAISED) == raising_frame(RAISED + WRAPPED) == ("/src/test/test_sparse.py:4012 in test_out",)
+
+
+def test_an_exception_while_another_was_handled_is_the_one_that_counts() -> None:
+    after = RAISED.replace("4012", "5").replace("in test_out", "in cleanup")
+    text = f"{RAISED}\nDuring handling of the above exception, another exception occurred:\n\n{after}"
+    assert raising_frame(text) == ("/src/test/test_sparse.py:5 in cleanup",)
+
+
+def test_frames_of_pytests_short_traceback_are_read() -> None:
+    text = "test/test_sparse.py:12: in test_a\n    f()\nlib/mine.py:3: in f\n    raise KeyError\nE   KeyError\n"
+    assert raising_frame(text) == ("lib/mine.py:3 in f",)
+
+
+def test_a_failure_in_nothing_but_the_harness_has_no_telling_frame() -> None:
+    harness = 'Traceback (most recent call last):\n  File "/src/conformance/suites/forward.py", line 3, in forward\n'
+    assert raising_frame(harness) == raising_frame("") == raising_frame(OPINFO) == ()
