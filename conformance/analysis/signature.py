@@ -27,6 +27,11 @@ _SAMPLE = re.compile(r"\b(?:\w+: )?Caused by (?:sample|module|reference|error) i
 # conformance/suites/account.py adds which sample failed first and how many others passed.
 _SAMPLES = re.compile(r"\s\d+ of \d+ samples passed; the first failure: .*", re.DOTALL)
 
+# torch/autograd/gradcheck.py:_get_notallclose_msg, the two Jacobians follow, of any number of lines.
+_JACOBIANS = re.compile(
+    r"(Jacobian [\w ]*mismatch for output \d+ with respect to input \d+),\s*numerical:.*", re.DOTALL
+)
+
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+\b")
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
@@ -63,6 +68,7 @@ def signature(message: str) -> str:
         text = text.partition(tail)[0]
     text = _SAMPLES.sub("", text)
     text = _SAMPLE.sub("", text) if _SAMPLE.sub("", text).strip() else text
+    text = _JACOBIANS.sub(r"\1", text)
     text = _UUID.sub("HASH", text)
     text = _ADDRESS.sub("ADDRESS", text)
     text = _PATH.sub(_path, text)

@@ -35,6 +35,14 @@ CLOSE = (
             CLOSE,
         ),
         (
+            (
+                "GradcheckError: Jacobian computed with forward mode mismatch for output 1 with respect to input 0,\n"
+                "numerical:tensor([[0., 0.],\n        [1., 0.]])\nanalytical:tensor([[0., 1.]])\n\n"
+                "The above quantities relating the numerical and analytical jacobians are computed in fast mode."
+            ),
+            "GradcheckError: Jacobian computed with forward mode mismatch for output N with respect to input N",
+        ),
+        (
             "Expected all tensors to be on the same device, but found at least two devices, neuron:0 and cpu!",
             "Expected all tensors to be on the same device, but found at least two devices, neuron:N and cpu!",
         ),
