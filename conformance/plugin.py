@@ -98,7 +98,7 @@ def _load(adapter: DeviceAdapter, selection: Selection, option: Any) -> None:
 
     ACTIVE.device = adapter.device
     ACTIVE.selection = selection
-    use_device(adapter.device, lift_restrictions=option.conformance_include_cuda_only)
+    use_device(adapter.device, count=adapter.device_count, lift_restrictions=option.conformance_include_cuda_only)
     walk_quickly()
     narrow_instantiation()
     watch_with(Probe() if option.conformance_fallback == "allow" else probe_for(adapter, option.conformance_probe))
@@ -237,7 +237,7 @@ class Watcher:
         database = config.option.conformance_db
         self.cut, dropped = cut(
             items,
-            (planned.identity.test_id for planned, _ in broken_files(self._broken)),
+            (planned.identity.test_id for planned, _ in broken_files(self._broken, config.rootpath)),
             parse_shard(config.option.conformance_shard),
             device=self._adapter.device,
             database=Path(database) if database else None,
@@ -371,7 +371,7 @@ class Recording:
         cut = handover.cut
         failures = [
             (planned, result)
-            for planned, result in broken_files(self.broken)
+            for planned, result in broken_files(self.broken, self.config.rootpath)
             if cut is None or planned.identity.test_id in cut.files
         ]
         tests: list[PlannedTest] = [*handover.tests, *(planned for planned, _ in failures)]

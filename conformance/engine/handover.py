@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from conformance.devices import DeviceAdapter
 from conformance.engine.cut import Cut
 from conformance.engine.facts import run_info
-from conformance.engine.identify import plan_of
+from conformance.engine.identify import plan_of, suite_and_file
 from conformance.engine.listed import Listing
 from conformance.errors import ConformanceError
 from conformance.model.identity import Identity, PlannedTest, Suite
@@ -95,8 +96,8 @@ def _registrations(device: str) -> tuple[Registration, ...]:
         return ()  # this torch does not tell, or knows no dispatch key of that name: no data, which is not "none"
 
 
-def broken_files(reports: Sequence[pytest.CollectReport]) -> list[tuple[PlannedTest, Result]]:
-    """Return a plan entry and its result for each file that could not be collected.
+def broken_files(reports: Sequence[pytest.CollectReport], root: Path) -> list[tuple[PlannedTest, Result]]:
+    """Return a plan entry and its result for each file that could not be collected; ``root`` is pytest's root folder.
 
     xdist reports a file once for each worker; a file given by name may be reported as the session's.
     """
@@ -111,7 +112,11 @@ def broken_files(reports: Sequence[pytest.CollectReport]) -> list[tuple[PlannedT
         number = sum(name.startswith("(session)") for name in found) + 1
         if file == "(session)" and number > 1:
             file = f"(session) {number}"
-        identity = Identity(file=file, class_name="", name=_NO_TEMPLATE, suite=Suite.LOCAL, template=_NO_TEMPLATE)
+        path, marker, inside = report.nodeid.partition("::")
+        suite, name = suite_and_file(root / path, root) if path else (Suite.LOCAL, file)
+        identity = Identity(
+            file=f"{name}{marker}{inside}", class_name="", name=_NO_TEMPLATE, suite=suite, template=_NO_TEMPLATE
+        )
         planned = PlannedTest(node_id=f"{file}::{_NO_TEMPLATE}", identity=identity)
         found[file] = planned, Result(identity.test_id, Outcome.ERROR, message=message, details=details)
     return list(found.values())

@@ -37,7 +37,7 @@ def read_identity(item: pytest.Item) -> Identity:
     there: a test's name cannot be split, since 93 of 702 operator names end in the name of another.
     """
     filled = _filled_in(item)
-    suite, file = _suite_and_file(item.path, item.config.rootpath)
+    suite, file = suite_and_file(item.path, item.config.rootpath)
     cls = getattr(item, "cls", None)
     own_name = getattr(item, "originalname", None) or item.name
     dtypes = _dtype_names(filled)
@@ -72,7 +72,8 @@ def _filled_in(item: pytest.Item) -> dict[str, Any]:
     return {}
 
 
-def _suite_and_file(path: Path, root: Path) -> tuple[Suite, str]:
+def suite_and_file(path: Path, root: Path) -> tuple[Suite, str]:
+    """Return the suite of a file and its name there; local files are named from pytest's root folder."""
     built_in = _BUILT_IN.get(path)
     if built_in is not None:
         return Suite(built_in), built_in

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -10,9 +11,41 @@ from torch.testing._internal import common_device_type
 from conformance.errors import UsageError
 
 
-def device_base(device: str, *, lift_restrictions: bool = False) -> type[Any]:
+class AllDevices(list[str]):
+    """The devices of a type, which a test that needs several gets as ``devices``; counted when it first looks.
+
+    PyTorch counts them while tests are instantiated, and asking may initialise the device in the process that only
+    collects. It tells one device from several by this being a list.
+    """
+
+    def __init__(self, device: str, count: Callable[[], int | None]) -> None:
+        super().__init__([f"{device}:0"])
+        self._device = device
+        self._count: Callable[[], int | None] | None = count
+
+    def _all(self) -> list[str]:
+        if self._count is not None:
+            found = self._count() or 1
+            self._count = None
+            self.extend(f"{self._device}:{index}" for index in range(1, found))
+        return self
+
+    def __len__(self) -> int:
+        return list.__len__(self._all())
+
+    def __iter__(self) -> Iterator[str]:
+        return list.__iter__(self._all())
+
+    def __getitem__(self, index: Any) -> Any:
+        return list.__getitem__(self._all(), index)
+
+
+def device_base(
+    device: str, *, count: Callable[[], int | None] = lambda: None, lift_restrictions: bool = False
+) -> type[Any]:
     """Return a base class for instantiated tests that never initialises the device.
 
+    ``count`` says how many devices there are, None: not known; it is asked when a test that needs several runs.
     With ``lift_restrictions`` it also runs tests that PyTorch restricts to other devices (the ``onlyOn`` family of
     decorators); raises ``UsageError`` where the installed torch cannot.
 
@@ -31,9 +64,14 @@ def device_base(device: str, *, lift_restrictions: bool = False) -> type[Any]:
 
     class DeviceTestBase(base):  # type: ignore[misc,valid-type,unused-ignore]
         device_type = device
+        all_devices = AllDevices(device, count)
         bypass_device_restrictions = lift_restrictions
         device_mod = getattr(torch, device, None)
         primary_device = f"{device}:0"
+
+        @classmethod
+        def get_all_devices(cls) -> list[str]:
+            return cls.all_devices
 
         @classmethod
         def setUpClass(cls) -> None:
@@ -42,6 +80,7 @@ def device_base(device: str, *, lift_restrictions: bool = False) -> type[Any]:
     return DeviceTestBase
 
 
-def use_device(device: str, *, lift_restrictions: bool = False) -> None:
+def use_device(device: str, *, count: Callable[[], int | None] = lambda: None, lift_restrictions: bool = False) -> None:
     """Let every later instantiation in this process, also that of upstream files, be for ``device`` only."""
-    common_device_type.device_type_test_bases[:] = [device_base(device, lift_restrictions=lift_restrictions)]
+    base = device_base(device, count=count, lift_restrictions=lift_restrictions)
+    common_device_type.device_type_test_bases[:] = [base]

@@ -60,7 +60,22 @@ def test_the_curated_files_are_run_and_one_that_does_not_import_is_one_row(
     assert outcomes(tmp_path / "conformance.sqlite") == {
         "test_ops.py::TestThings::test_op_sin_float32": "passed",
         "test_ops.py::TestThings::test_unary_sin_float32": "passed",
-        "test/test_nn.py::(collection)": "error",
+        "test_nn.py::(collection)": "error",
+    }
+
+
+def test_a_test_of_several_devices_gets_them_all(conformance: Conformance, checkout: Path, tmp_path: Path) -> None:
+    source = "import unittest\nfrom torch.testing._internal.common_device_type import *\n"
+    source += "from torch.testing._internal.common_utils import TestCase\nclass TestMany(TestCase):\n"
+    source += "    @deviceCountAtLeast(2)\n    def test_two(self, devices):\n"
+    source += "        self.assertEqual(devices, ['neuron:0', 'neuron:1'])\n"
+    source += "    @deviceCountAtLeast(3)\n    def test_three(self, devices): pass\n"
+    (checkout / "test" / "test_many.py").write_text(f"{source}instantiate_device_type_tests(TestMany, globals())\n")
+    arguments = ("test_many.py", "--upstream", str(checkout), "--device", "neuron", "--workers", "2")
+    conformance("run", *arguments, env={"CONFORMANCE_NEURON": "emulated"})
+    assert outcomes(tmp_path / "conformance.sqlite") == {
+        "test_many.py::TestMany::test_two": "passed",
+        "test_many.py::TestMany::test_three": "skipped",
     }
 
 
