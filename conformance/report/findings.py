@@ -13,6 +13,7 @@ from conformance.model.run import RunState
 from conformance.report.failures import FAILURES, FailureGroup, group_failures
 from conformance.report.fallbacks import Fallbacks, collect_fallbacks
 from conformance.report.rows import shown
+from conformance.report.skips import SkipReason, group_skips
 from conformance.report.statuses import StatusCounts, SubjectStatus, count_statuses, statuses_by_dtype
 from conformance.report.words import counted, number, outcome_word
 
@@ -79,7 +80,7 @@ class RunFindings:
 
     ``by_dtype`` is empty where the run tests too many operators and modules to go through them. ``fallbacks`` is None
     where no probe looked. The ``*_total`` fields count what the tuples before them hold plus what ``top`` left out;
-    the overloads of ``fallbacks`` are all there, for ``limit`` to be applied to.
+    the overloads of ``fallbacks`` and the ``skips`` are all there, for ``limit`` to be applied to.
     """
 
     run: RunRow
@@ -97,6 +98,7 @@ class RunFindings:
     failed_tests: int
     lost: tuple[str, ...]
     lost_total: int
+    skips: tuple[SkipReason, ...]
 
     @property
     def has_groups(self) -> bool:
@@ -140,6 +142,7 @@ def collect_findings(db: Database, run_id: int, *, top: int = 20) -> RunFindings
         failed_tests=sum(group.tests for group in failures),
         lost=shown(lost, limit),
         lost_total=len(lost),
+        skips=group_skips(store.skips(db, run_id)),
     )
 
 

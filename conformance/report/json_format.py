@@ -39,6 +39,9 @@ null before they are known.
     many; null: not counted), ``frames`` (of a process that died the innermost
     three, the latest call first; of an exception the one that raised it), ``repeat`` (the command that
     runs it again); ``hidden``.
+``skips``
+    ``rows``, one for each reason, most tests first: ``by`` (``skiplist``, or ``test``: PyTorch's own decorators and
+    SkipTest), ``reason``, ``tests``, and of one of them ``test_id``; ``hidden``.
 ``lost``
     ``total``: planned tests that had no result when the run ended; ``test_ids``; ``hidden``.
 """
@@ -52,12 +55,13 @@ from conformance.report.rows import shown
 from conformance.report.words import outcome_word, status_word
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from conformance.model.outcome import Outcome
     from conformance.report.failures import FailureGroup
     from conformance.report.fallbacks import Fallbacks
     from conformance.report.findings import RunFindings, Tally, TallyTable
+    from conformance.report.skips import SkipReason
     from conformance.report.statuses import StatusCounts, SubjectStatus
     from conformance.store import RunRow
 
@@ -89,6 +93,7 @@ def document(findings: RunFindings) -> dict[str, Json]:
             "rows": [_failure(group) for group in findings.failures],
             "hidden": findings.failures_total - len(findings.failures),
         },
+        "skips": _skips(findings.skips, findings.limit),
         "lost": {
             "total": findings.lost_total,
             "test_ids": list(findings.lost),
@@ -166,6 +171,16 @@ def _fallbacks(fallbacks: Fallbacks | None, limit: int | None) -> dict[str, Json
             "rows": [{"overload": row.overload, "tests": row.tests} for row in other_rows],
             "hidden": len(others) - len(other_rows),
         },
+    }
+
+
+def _skips(skips: Sequence[SkipReason], limit: int | None) -> dict[str, Json]:
+    rows = shown(skips, limit)
+    return {
+        "rows": [
+            {"by": row.by.value, "reason": row.reason, "tests": row.tests, "test_id": row.test_id} for row in rows
+        ],
+        "hidden": len(skips) - len(rows),
     }
 
 

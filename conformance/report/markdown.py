@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from conformance.model.outcome import Outcome
 from conformance.report.findings import NoteKind
 from conformance.report.layout import cut, escaped, printable
 from conformance.report.message import has_own_cause, sample_line, telling_lines
 from conformance.report.rows import shown
 from conformance.report.words import (
     NO_DATA,
+    NO_REASON,
     counted,
     denominator,
     fallback_sentences,
@@ -29,7 +31,6 @@ from conformance.report.words import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from conformance.model.outcome import Outcome
     from conformance.report.failures import FailureGroup
     from conformance.report.fallbacks import FallbackOverload
     from conformance.report.findings import RunFindings, Tally, TallyTable
@@ -71,6 +72,7 @@ def render_markdown(findings: RunFindings) -> str:
         _failures(findings),
         _lost(findings),
         *_fallbacks(findings),
+        _skips(findings),
         _tallies("Templates", "template", findings.templates),
         _tallies("Operator groups", "group", findings.groups) if findings.has_groups else [],
     ]
@@ -154,6 +156,25 @@ def _statuses(title: str, noun: str, statuses: StatusCounts) -> list[str]:
         f"Of {denominator(statuses.total, statuses.declared, noun)}:",
         "",
         *_table(("status", noun + "s", "share"), rows),
+    ]
+
+
+def _skips(findings: RunFindings) -> list[str]:
+    if not findings.skips:
+        return []
+    rows = shown(findings.skips, findings.limit)
+    cells = [
+        (number(row.tests), row.by.value, code(cut(row.reason, MESSAGE_COLUMNS)) if row.reason else NO_REASON)
+        for row in rows
+    ]
+    total = counted(findings.whole.counts[Outcome.SKIPPED], "test")
+    return [
+        "### Skips",
+        "",
+        f"{total} for {counted(len(findings.skips), 'reason')}, by the skiplist or by the test itself:",
+        "",
+        *_table(("tests", "by", "reason"), cells, texts=3),
+        *_more(len(findings.skips) - len(rows)),
     ]
 
 

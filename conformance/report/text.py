@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.model.outcome import Outcome
 from conformance.report.layout import WIDTH, cut, escaped, listing, printable, table, wrap
 from conformance.report.message import has_own_cause, sample_line, telling_lines
 from conformance.report.rows import shown
 from conformance.report.words import (
     NO_DATA,
+    NO_REASON,
     counted,
     denominator,
     fallback_sentences,
@@ -24,7 +26,6 @@ from conformance.report.words import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from conformance.model.outcome import Outcome
     from conformance.report.failures import FailureGroup
     from conformance.report.fallbacks import FallbackOverload
     from conformance.report.findings import RunFindings, Tally, TallyTable
@@ -40,6 +41,7 @@ def render_text(findings: RunFindings) -> str:
         _tallies("Templates", "template", findings.templates),
         _tallies("Operator groups", "group", findings.groups) if findings.has_groups else [],
         *_fallbacks(findings),
+        _skips(findings),
         _failures(findings),
         _lost(findings),
     ]
@@ -156,6 +158,19 @@ def _overloads(title: str, overloads: Sequence[FallbackOverload], limit: int | N
     cells = [(row.overload, number(row.tests), number(len(row.operators)))[: 3 if operators else 2] for row in rows]
     headings = ("overload", "tests", "operators")[: 3 if operators else 2]
     return [title, *table(headings, cells), *_more(len(overloads) - len(rows))]
+
+
+def _skips(findings: RunFindings) -> list[str]:
+    if not findings.skips:
+        return []
+    rows = shown(findings.skips, findings.limit)
+    cells = [(number(row.tests), row.by.value, cut(row.reason or NO_REASON, 2 * WIDTH)) for row in rows]
+    total = counted(findings.whole.counts[Outcome.SKIPPED], "test")
+    return [
+        f"Skips: {total} for {counted(len(findings.skips), 'reason')}",
+        *listing(("tests", "by", "reason"), cells),
+        *_more(len(findings.skips) - len(rows)),
+    ]
 
 
 def _failures(findings: RunFindings) -> list[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from conformance.report.statuses import SubjectStatus
 
 NO_DATA = "no data"
+NO_REASON = "(no reason given)"
 
 
 def outcome_word(outcome: str) -> str:

@@ -16,6 +16,7 @@ from conformance.store.queries import (
     resolve_run,
     results,
     runs,
+    skips,
 )
 from conformance.store.resuming import LastAttempt
 from conformance.store.rows import (
@@ -26,6 +27,7 @@ from conformance.store.rows import (
     OperatorStatusRow,
     ResultRow,
     RunRow,
+    SkipRow,
 )
 from conformance.store.writer import RunWriter
 
@@ -40,6 +42,7 @@ __all__ = [
     "ResultRow",
     "RunRow",
     "RunWriter",
+    "SkipRow",
     "counts_by",
     "fallback_operators",
     "listed_entries",
@@ -52,4 +55,5 @@ __all__ = [
     "resolve_run",
     "results",
     "runs",
+    "skips",
 ]

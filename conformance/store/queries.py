@@ -19,6 +19,7 @@ from conformance.store.rows import (
     OperatorStatusRow,
     ResultRow,
     RunRow,
+    SkipRow,
 )
 from conformance.store.schema import FELL_BACK, LAST_RESULT, TEST_RESULTS
 from conformance.store.text import storable
@@ -134,6 +135,19 @@ def counts_by(
     return [
         CountRow(key=key, planned=sum(counts.values()), counts=counts, fallback=fallback[key])
         for key, counts in sorted(planned.items())
+    ]
+
+
+def skips(db: Database, run_id: int) -> list[SkipRow]:
+    """Return the reasons of the skipped tests, those of most tests first, then by entry and reason."""
+    return [
+        SkipRow(*row)
+        for row in db.query(
+            """SELECT reason, iif(expect = 'skip', entry, '') AS entry, count(*) AS tests, min(test_id)
+            FROM test_results WHERE run_id = ? AND outcome = 'skipped'
+            GROUP BY 1, 2 ORDER BY tests DESC, 2, 1""",
+            (run_id,),
+        )
     ]
 
 

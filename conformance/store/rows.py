@@ -169,6 +169,18 @@ class ModuleStatusRow:
     fallback_ops: tuple[str, ...]
 
 
+class SkipRow(NamedTuple):
+    """Skipped tests of one reason: ``entry`` is that of the skiplist that says so, empty where it was the test.
+
+    ``test_id`` is the first of the ``tests`` in the order of ids.
+    """
+
+    reason: str
+    entry: str
+    tests: int
+    test_id: str
+
+
 class FallbackRow(NamedTuple):
     """An ATen overload that ran on the CPU inside the window, in how many tests, and for which operators or modules."""
 

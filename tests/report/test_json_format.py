@@ -14,6 +14,7 @@ from conformance.model.result import FallbackAccount, Result
 from conformance.report import json_format
 from conformance.report.findings import NoteKind, collect_findings
 from conformance.report.json_format import render_json
+from conformance.report.skips import SkippedBy
 from conformance.store import Database
 from tests.report.runs import id_of, write_run
 from tests.sample_run import build_sample
@@ -212,6 +213,10 @@ class TestJson(TestCase):
     "torch_version": "2.13.0"
   },
   "schema": 1,
+  "skips": {
+    "hidden": 0,
+    "rows": []
+  },
   "templates": {
     "hidden": 0,
     "rest": null,
@@ -267,7 +272,7 @@ class TestJson(TestCase):
         documentation = json_format.__doc__ or ""
         documented = set(re.findall(r"``([a-z_]+)``", documentation))
         assert keys <= documented
-        values = {"not_run", "operator", "module"} | {kind.value for kind in NoteKind}
+        values = {"not_run", "operator", "module"} | {kind.value for kind in (*NoteKind, *SkippedBy)}
         assert documented - keys - values == set()
 
     def test_is_sorted_ascii_and_names_every_outcome_and_status(self) -> None:

@@ -154,6 +154,17 @@ conformance run modules --device neuron --test modules::TestModules::test_module
 
 ... and 3 more
 
+### Skips
+
+12 tests for 4 reasons, by the skiplist or by the test itself:
+
+| tests | by | reason |
+| --- | --- | --- |
+| 5 | test | `does not require grad` |
+| 3 | test | `Skipped! bfloat16 is not supported on neuron` |
+
+... and 2 more
+
 ### Templates
 
 | template | planned | passed | failed | error | skipped | xfailed | xpassed | crashed | timed out | out of memory | flaky | not run | fell back |

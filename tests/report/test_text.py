@@ -112,6 +112,14 @@ Overloads that fell back to the CPU in the operator under test
   aten::_foreach_add.List      7          3
   ... and 2 more
 
+Skips: 12 tests for 4 reasons
+  tests  by    reason
+  ---------------------------------------------------------
+  5      test  does not require grad
+  3      test  Skipped! bfloat16 is not supported on neuron
+  3      test  Skipped! float32 is not supported on neuron
+  1      test  not here
+
 Failures: 26 tests with 9 signatures
   1. 8 tests of 2 operators and 1 module: 8 failed
      says    AssertionError: Tensor-likes are not close!
