@@ -70,6 +70,9 @@ def reshape(connection: sqlite3.Connection) -> None:
             existing = {key: sql for key, sql in existing.items() if key[0] != "index"}
     for statement in VIEWS:
         connection.execute(statement)
+    if connection.execute("SELECT EXISTS (SELECT 1 FROM run)").fetchone()[0]:
+        # Statistics of tables that were rewritten are gone, and without them some questions take minutes.
+        connection.execute("ANALYZE main")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 

@@ -25,15 +25,15 @@ class TestTable(expecttest.TestCase):
             "\n".join([head, *lines]) + "\n",
             """\
               skip       fail       crash      timeout    fallback   flaky
-passed        passes!    passes!    passes!    passes!    passes!    passes!
-failed        improved   holds      improved!  improved!  holds!     holds!
-error         improved   holds      improved!  improved!  holds!     holds!
+passed        passes!    passes!    passes!    passes!    passes!    passes
+failed        improved   holds      improved!  improved!  holds!     holds
+error         improved   holds      improved!  improved!  holds!     holds
 skipped       unseen     unseen     unseen     unseen     unseen     unseen
-xfailed       passes!    passes!    passes!    passes!    passes!    passes!
-xpassed       passes!    passes!    passes!    passes!    passes!    passes!
-crashed       holds      holds!     holds      holds!     holds!     holds!
-timed_out     holds      holds!     holds!     holds      holds!     holds!
-out_of_memory holds      holds!     holds!     holds!     holds!     holds!
+xfailed       passes!    passes!    passes!    passes!    passes!    passes
+xpassed       passes!    passes!    passes!    passes!    passes!    passes
+crashed       holds      holds!     holds      holds!     holds!     holds
+timed_out     holds      holds!     holds!     holds      holds!     holds
+out_of_memory holds      holds!     holds!     holds!     holds!     holds
 flaky         improved   improved!  improved!  improved!  holds!     holds
 not_run       unseen     unseen     unseen     unseen     unseen     unseen
 """,

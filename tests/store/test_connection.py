@@ -200,6 +200,13 @@ def test_a_database_of_the_first_schema_keeps_every_row(tmp_path: Path) -> None:
         assert next(iter(database.query("SELECT seq FROM sqlite_sequence WHERE name = 'run'"))) == (7,)
 
 
+def test_a_migrated_database_has_statistics_for_the_query_planner(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    of_the_first_schema(path)
+    with Database.create_or_open(path) as database:
+        assert {"plan", "result", "test"} <= {name for (name,) in database.query("SELECT tbl FROM sqlite_stat1")}
+
+
 def test_a_migrated_database_is_declared_as_a_new_one(tmp_path: Path) -> None:
     of_the_first_schema(tmp_path / "old.sqlite")
     shapes = []
