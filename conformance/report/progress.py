@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 REDRAW_S = 0.1
 LINE_S = 10.0
+LINE_LEAST_S = 1.0
 LINE_SHARE = 0.05
 BAD_LINES = 50
 
@@ -38,7 +39,7 @@ class Progress:
     """Show how far a run is, on a stream that may be closed at any time without harm to the run.
 
     On a terminal one line is rewritten, at most ten times a second and never wider than the terminal. Elsewhere a line
-    is written after 10 seconds or 5 % of the tests, whichever comes first, and one for each of the first 50 bad
+    is written after 10 seconds or 5 % of the tests, but not twice a second, and one for each of the first 50 bad
     outcomes. ``columns`` returns the terminal's width and is asked at each drawing, for terminals are resized.
     """
 
@@ -104,7 +105,9 @@ class Progress:
 
     def _is_line_due(self) -> bool:
         since = self._started if self._shown_at is None else self._shown_at
-        return self._clock() - since >= LINE_S or self._done - self._shown_done >= max(1, self._total * LINE_SHARE)
+        passed = self._clock() - since
+        share = self._done - self._shown_done >= max(1, self._total * LINE_SHARE)
+        return passed >= LINE_S or (share and passed >= LINE_LEAST_S)
 
     def _write_line(self) -> None:
         self._shown_at = self._clock()

@@ -47,6 +47,16 @@ TIMED OUT test_ops.py::TestCommon::test_out_7
 """,
         )
 
+    def test_writes_no_line_within_a_second_of_the_last(self) -> None:
+        clock, stream = Clock(), io.StringIO()
+        progress = Progress(20, stream=stream, is_terminal=False, clock=clock)
+        for index in range(20):
+            clock.now += 0.125
+            progress.add(Outcome.PASSED, False, "add", f"t{index}")
+        progress.finish()
+        lines = [line.partition(",")[0] for line in stream.getvalue().splitlines()]
+        assert lines == ["8/20 (40 %)", "16/20 (80 %)", "20/20 (100 %)"]
+
     def test_ends_with_how_long_it_took(self) -> None:
         clock, stream = Clock(), io.StringIO()
         progress = Progress(2, stream=stream, is_terminal=False, clock=clock)
