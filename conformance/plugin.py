@@ -314,12 +314,14 @@ class Watcher:
     def pytest_runtest_makereport(
         self, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Attach what the test said about samples and what the probe saw, in plain values that xdist can carry."""
+        """Attach what the test said about samples, what it raised and what the probe saw, as xdist can carry it."""
         report = yield
         if call.when == "call":
-            from conformance.engine.attach import attach_observations, fail_for_fallback
+            from conformance.engine.attach import attach_observations, fail_for_fallback, name_cause
 
             attach_observations(report)
+            if call.excinfo is not None:
+                name_cause(report, call.excinfo.value)
             if self._config.option.conformance_fallback == "fail":
                 entry = self.listing.entry_of(report.nodeid) if self.listing is not None else None
                 fail_for_fallback(report, expected=entry is not None and entry.expect == "fallback")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -10,10 +11,13 @@ from typing import Any
 import pytest
 
 from conformance.engine.identify import identity_of
+from conformance.engine.outcomes import REPEAT_ADVICE
 from conformance.model.identity import Suite
 from conformance.probes import current_probe
 from conformance.suites import account
 
+# torch/testing/_internal/common_device_type.py and common_modules.py raise it from what the sample raised.
+_SAMPLE = re.compile(r"(?:^|\n)Caused by \w+ input at index \d+: ")
 _OPINFO = "torch.testing._internal.opinfo.core"
 
 
@@ -45,6 +49,19 @@ def fail_for_fallback(report: pytest.TestReport, *, expected: bool) -> None:
     if report.passed and operator and not expected and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"the operator under test ran on the CPU: {', '.join(operator)}"
+
+
+def name_cause(report: pytest.TestReport, error: BaseException) -> None:
+    """Let the message of a failure that PyTorch blames on a sample begin with what the sample raised.
+
+    Up to torch 2.6 the message names nothing but the sample; later ones have the text of the cause, but not its type.
+    """
+    crash = getattr(report.longrepr, "reprcrash", None)
+    cause = error.__cause__
+    found = _SAMPLE.search(str(error)) if crash is not None and cause is not None and type(error) is Exception else None
+    if crash is not None and cause is not None and found is not None:
+        raised = pytest.ExceptionInfo.from_exception(cause).exconly(tryshort=True)
+        crash.message = f"{raised.partition(REPEAT_ADVICE)[0].strip()}\n\n{str(error)[found.start() :].strip()}"
 
 
 def attach_observations(report: pytest.TestReport) -> None:

@@ -17,7 +17,7 @@ _STRICT_XPASS = "[XPASS(strict)]"
 # PyTorch ends its failure texts with advice on re-running; the harness gives its own command.
 # The suites' own exception says nothing that its text does not say.
 _SAMPLE_FAILURE = "conformance.suites.account.SampleFailure: "
-_REPEAT_ADVICE = "\nTo execute this test, run the following"
+REPEAT_ADVICE = "\nTo execute this test, run the following"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,5 +132,5 @@ def _texts(report: pytest.TestReport) -> tuple[str, str]:
     details = getattr(report, "longreprtext", str(longrepr or ""))
     crash = getattr(longrepr, "reprcrash", None)
     message = str(crash.message) if crash is not None else str(longrepr or "")
-    message = message.partition(_REPEAT_ADVICE)[0].strip()
+    message = message.partition(REPEAT_ADVICE)[0].strip()
     return message.removeprefix(_SAMPLE_FAILURE), details

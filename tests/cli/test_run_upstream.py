@@ -64,6 +64,28 @@ def test_the_curated_files_are_run_and_one_that_does_not_import_is_one_row(
     }
 
 
+def test_a_failure_of_a_sample_says_what_the_sample_raised(
+    conformance: Conformance, checkout: Path, tmp_path: Path
+) -> None:
+    (checkout / "test" / "test_wrapped.py").write_text(
+        "def test_it():\n"
+        "    try:\n"
+        "        raise NotImplementedError('no such kernel')\n"
+        "    except NotImplementedError as error:\n"
+        "        raise Exception('Caused by sample input at index 3: SampleInput(input=1)') from error\n"
+        "def test_other():\n"
+        "    raise Exception('Caused by haste') from ValueError('x')\n"
+    )
+    conformance("run", "test_wrapped.py", "--upstream", str(checkout), "--device", "cpu")
+    assert rows(tmp_path / "conformance.sqlite", "select message, signature from test_results order by test_id") == [
+        (
+            "NotImplementedError: no such kernel\n\nCaused by sample input at index 3: SampleInput(input=1)",
+            "NotImplementedError: no such kernel",
+        ),
+        ("Exception: Caused by haste", "Exception: Caused by haste"),
+    ]
+
+
 def test_a_test_of_several_devices_gets_them_all(conformance: Conformance, checkout: Path, tmp_path: Path) -> None:
     source = "import unittest\nfrom torch.testing._internal.common_device_type import *\n"
     source += "from torch.testing._internal.common_utils import TestCase\nclass TestMany(TestCase):\n"
