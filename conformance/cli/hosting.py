@@ -23,6 +23,21 @@ def real_stream(descriptor: int) -> Iterator[TextIO]:
             stream.close()
 
 
+@contextlib.contextmanager
+def _quiet_stdout() -> Iterator[None]:
+    """Send what is printed to stdout to stderr: torch and test files print when imported, stdout is for the answer."""
+    sys.stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
 def host_pytest(arguments: Sequence[str], bridge: Bridge) -> int:
     """Run pytest in this process and return its exit code; raise the error that ended it, if one did.
 
@@ -33,7 +48,8 @@ def host_pytest(arguments: Sequence[str], bridge: Bridge) -> int:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     import pytest
 
-    code = int(pytest.main(list(arguments), plugins=[bridge]))
+    with _quiet_stdout():
+        code = int(pytest.main(list(arguments), plugins=[bridge]))
     if bridge.error is not None:
         raise bridge.error
     if code == pytest.ExitCode.INTERRUPTED:
@@ -42,5 +58,4 @@ def host_pytest(arguments: Sequence[str], bridge: Bridge) -> int:
         raise UsageError("pytest-usage", "pytest refused its arguments; its message stands above")
     if code == pytest.ExitCode.INTERNAL_ERROR:
         raise InfrastructureError("pytest-internal", "pytest failed with an internal error; its message stands above")
-    sys.stdout.flush()
     return code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -136,6 +137,17 @@ def test_a_missing_real_device_is_said(tmp_path: Path) -> None:
     done = run_conformance("run", "--device", "neuron", cwd=tmp_path, env={"CONFORMANCE_NEURON": "real"})
     assert done.returncode == 3
     assert "no TorchNeuron" in done.stderr
+
+
+def test_what_is_printed_by_imports_is_not_in_the_answer(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text("print('printed')\ndef test_a(): print('inside')\n")
+    # PyTorch's common_utils.py imports it, before pytest captures what is printed.
+    (tmp_path / "hypothesis.py").write_text("print('loud')\nraise ImportError('not here')\n")
+    arguments = ("collect", "test_it.py", "--device", "neuron", "--format", "json")
+    environment = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    done = run_conformance(*arguments, cwd=tmp_path, env={**environment, "CONFORMANCE_NEURON": "emulated"})
+    assert [test["test_id"] for test in json.loads(done.stdout)["tests"]] == ["test_it.py::test_a"]
+    assert "loud" in done.stderr
 
 
 def test_collect_lists_what_run_would_plan(tmp_path: Path) -> None:
