@@ -81,7 +81,11 @@ from conformance.cli.selecting import DB_OPTION, selecting
     show_default=True,
     help="How fallbacks are seen; docs/fallbacks.md.",
 )
-@click.option("--strict", is_flag=True, help="Exit code 1 also for flaky tests and for passes that were not expected.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit code 1 also for flaky tests and passes that were not expected; refuse test files of another torch.",
+)
 @click.option(
     "--top", metavar="N", type=click.IntRange(min=0), default=10, show_default=True, help="Rows of each table."
 )
@@ -123,7 +127,7 @@ def command(
     adapter_for(device)
     earlier = _baseline(db, baseline)
     count = worker_count(workers)
-    arguments = pytest_arguments(device=device, **choice)
+    arguments = pytest_arguments(device=device, strict=strict, **choice)
     arguments += [f"--conformance-db={db}", f"--conformance-workers={count}", f"--conformance-retries={retries}"]
     arguments += [f"--conformance-start={start}", f"--conformance-health={health}"]
     if count:

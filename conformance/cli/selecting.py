@@ -73,11 +73,13 @@ def pytest_arguments(
     upstream: Path | None = None,
     slow: bool = False,
     include_cuda_only: bool = False,
+    strict: bool = False,
 ) -> list[str]:
     """Return the arguments for pytest; names of suites become their files, no sources mean every built-in suite.
 
     ``upstream`` stands for the curated files of a checkout of PyTorch's tests; a file that does not exist here is
-    looked for in that checkout too. Raises ``UsageError`` for a source that is neither a suite nor a file.
+    looked for in that checkout too. Raises ``UsageError`` for a source that is neither a suite nor a file, and with
+    ``strict`` for a checkout of another version than the installed torch.
     Configuration files, conftests and plugins of the folder that the command is called in stay out: a run must not
     depend on where it was started.
     """
@@ -99,7 +101,9 @@ def pytest_arguments(
             files.append(str(here / source))
             continue
         if source == "upstream" or path.endswith(".py"):
-            checkout = checkout or _checkout(upstream, needed=source == "upstream" or upstream is not None)
+            checkout = checkout or _checkout(
+                upstream, needed=source == "upstream" or upstream is not None, strict=strict
+            )
         if checkout is not None and source == "upstream":
             from conformance.suites.upstream import curated_files
 
@@ -132,10 +136,10 @@ def pytest_arguments(
     return arguments
 
 
-def _checkout(upstream: Path | None, *, needed: bool) -> Checkout | None:
+def _checkout(upstream: Path | None, *, needed: bool, strict: bool) -> Checkout | None:
     """Return the checkout of PyTorch's tests; None where none is needed and there is none."""
     from conformance.devices.installed import installed_torch
-    from conformance.errors import ConformanceError, InfrastructureError
+    from conformance.errors import ConformanceError, InfrastructureError, UsageError
     from conformance.suites.upstream import check_version, find_checkout
 
     installed = installed_torch()
@@ -150,6 +154,8 @@ def _checkout(upstream: Path | None, *, needed: bool) -> Checkout | None:
         return None
     warning = check_version(checkout, version)
     if warning is not None:
+        if strict:
+            raise UsageError("upstream-mismatch", warning)
         click.echo(f"conformance: warning: {warning}", err=True)
     return checkout
 

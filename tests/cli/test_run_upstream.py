@@ -64,6 +64,21 @@ def test_the_curated_files_are_run_and_one_that_does_not_import_is_one_row(
     }
 
 
+def test_files_of_another_version_are_run_with_a_warning_and_refused_when_strict(
+    conformance: Conformance, checkout: Path, tmp_path: Path
+) -> None:
+    (checkout / "version.txt").write_text("2.1.0a0\n")
+    arguments = ("run", "functorch/test_ops.py", "--upstream", str(checkout), "--device", "cpu")
+    refused = conformance(*arguments, "--strict")
+    assert refused.returncode == 2
+    assert "PyTorch 2.1.0's" in refused.stderr
+    assert "[upstream-mismatch]" in refused.stderr
+    assert not (tmp_path / "conformance.sqlite").exists()
+    done = conformance(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert "warning: the test files are PyTorch 2.1.0's" in done.stderr
+
+
 def test_a_failure_of_a_sample_says_what_the_sample_raised(
     conformance: Conformance, checkout: Path, tmp_path: Path
 ) -> None:
