@@ -26,6 +26,8 @@ _HARNESS = re.compile(
 _CALLS_THE_TEST = ("_callTestMethod", "pytest_pyfunc_call")
 _WRAPPERS = ("instantiated_test", "wrapper", "test_wrapper")
 _CHECKS = re.compile(r"/torch/testing/|/unittest/")
+# They hand on a call of somebody else's, so that an error inside says nothing of them.
+_PASS_ON = re.compile(r"/torch/(?:autograd/|(?:_tensor|_ops|overrides|utils/_contextlib|nn/modules/module)\.py$)")
 _TORCH_TESTING = re.compile(r"/torch/testing/_internal/common_\w+\.py$")
 _INSTALLED = re.compile(r"^.*/(?:site-packages|dist-packages|lib/python3\.\d+)/")
 
@@ -63,12 +65,15 @@ def raising_frame(details: str) -> tuple[str, ...]:
     """Return the innermost frame that tells where an exception came from; none where no traceback has one.
 
     Of an exception that was raised from another, the other's: PyTorch's tests wrap what a sample raised. Frames of the
-    harness, pytest, unittest and torch.testing tell nothing.
+    harness, pytest, unittest and torch.testing tell nothing, those of autograd less than the test's.
     """
-    for frame in _inside_the_test(_traceback(details)):
-        if not frame.is_harness and not _CHECKS.search(frame.path):
-            return (str(frame),)
-    return ()
+    frames = [
+        frame
+        for frame in _inside_the_test(_traceback(details))
+        if not frame.is_harness and not _CHECKS.search(frame.path)
+    ]
+    telling = [frame for frame in frames if not _PASS_ON.search(frame.path)]
+    return tuple(str(frame) for frame in (telling or frames)[:1])
 
 
 def _traceback(details: str) -> list[_Frame]:

@@ -97,6 +97,15 @@ def test_the_frame_that_raised_is_of_the_test_and_not_of_what_checks_it() -> Non
     assert raising_frame(RAISED) == raising_frame(RAISED + WRAPPED) == ("/src/test/test_sparse.py:4012 in test_out",)
 
 
+def test_a_frame_of_autograd_tells_less_than_that_of_the_test() -> None:
+    engine = (
+        f'  File "{ENV}/torch/autograd/graph.py", line 9, in _engine_run_backward\n    return engine()\nRuntimeError'
+    )
+    assert raising_frame(RAISED.replace("RuntimeError", engine)) == raising_frame(RAISED)
+    alone = f"Traceback (most recent call last):\n{engine}: no such kernel\n"
+    assert raising_frame(alone) == ("torch/autograd/graph.py:9 in _engine_run_backward",)
+
+
 def test_an_exception_while_another_was_handled_is_the_one_that_counts() -> None:
     after = RAISED.replace("4012", "5").replace("in test_out", "in cleanup")
     text = f"{RAISED}\nDuring handling of the above exception, another exception occurred:\n\n{after}"
