@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import pickle
-import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from conformance.engine.options import add_options
-from conformance.errors import ConformanceError, UsageError
+from conformance.errors import UsageError
 
 if TYPE_CHECKING:
     from conformance.devices import DeviceAdapter
-    from conformance.engine.bridge import Bridge
     from conformance.engine.cut import Cut
     from conformance.engine.listed import Listing
-    from conformance.engine.recorder import Recorder
-    from conformance.model.identity import PlannedTest
     from conformance.suites.selection import Selection
 
 
@@ -40,7 +35,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     options = early_config.known_args_namespace
     device = _device(options)
     if device is not None:
-        with _clear(early_config):
+        from conformance.engine.bridge import clear
+
+        with clear(early_config):
             from conformance.devices import adapter_for
 
             os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -56,7 +53,9 @@ def pytest_configure(config: pytest.Config) -> None:
     device = _device(config.option)
     if device is None:
         return
-    with _clear(config):
+    from conformance.engine.bridge import clear
+
+    with clear(config):
         from conformance.devices import adapter_for
         from conformance.suites.selection import parse_selection
 
@@ -74,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
             config.pluginmanager.register(Watcher(config, adapter, selection), "conformance-watcher")
         if config.option.conformance_db and not hasattr(config, "workerinput") and not _is_spawned(config):
             from conformance.engine.recorder import Recorder
+            from conformance.engine.recording import Recording, XdistRecording
 
             recorder = Recorder(Path(config.option.conformance_db))
             hooks = XdistRecording if controller else Recording
@@ -148,34 +148,6 @@ def _is_spawned(config: pytest.Config) -> bool:
     return spawned_of(config) is not None
 
 
-class _clear:  # noqa: N801 - reads as a statement: with _clear(config)
-    """Turn an error that a user can act on into pytest's one line, and tell the command line about it."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ConformanceError):
-            bridge = bridge_of(self._config)
-            if bridge is not None:
-                bridge.error = error
-                raise pytest.UsageError from None  # the command line prints it
-            raise pytest.UsageError(f"conformance: {error} [{error.slug}]") from None
-
-
-def bridge_of(config: pytest.Config) -> Bridge | None:
-    """Return the command line's ear, if ``conformance run`` started this pytest."""
-    from conformance.engine.bridge import Bridge
-
-    for plugin in config.invocation_params.plugins or ():
-        if isinstance(plugin, Bridge):
-            return plugin
-    return None
-
-
 class Watcher:
     """Watch each test in the process that runs it, and run the workers."""
 
@@ -196,9 +168,10 @@ class Watcher:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Keep the tests that were named by id, complain about names that fit nothing, cut a shard out."""
         from conformance.engine.attach import open_windows
+        from conformance.engine.bridge import clear
         from conformance.engine.choose import choose, complain_about_names
 
-        with _clear(config):
+        with clear(config):
             deselected = choose(items, self._selection, device=self._adapter.device)
             complain_about_names(items, self._selection, adapter=self._adapter)
             deselected += self._hold_against_skiplists(config, items)
@@ -266,6 +239,7 @@ class Watcher:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Run the tests in workers of our own, if any were asked for."""
+        from conformance.engine.bridge import clear
         from conformance.engine.loop import Limits, health_check_of, launcher_for, run_isolated, worker_count
         from conformance.engine.spawned import spawned_of
 
@@ -278,7 +252,7 @@ class Watcher:
             return None
         recorder: Any = session.config.pluginmanager.get_plugin("conformance-recorder")
         limit = option.conformance_timeout
-        with _clear(session.config):
+        with clear(session.config):
             run_isolated(
                 session,
                 workers=workers,
@@ -326,182 +300,6 @@ class Watcher:
                 entry = self.listing.entry_of(report.nodeid) if self.listing is not None else None
                 fail_for_fallback(report, expected=entry is not None and entry.expect == "fallback")
         return report
-
-
-class Recording:
-    """Record in the process that collects: plain pytest, and the parent of our own workers."""
-
-    def __init__(self, config: pytest.Config, adapter: DeviceAdapter, selection: Selection, recorder: Recorder) -> None:
-        self.config = config
-        self.adapter = adapter
-        self.selection = selection
-        self.recorder = recorder
-        self.broken: list[pytest.CollectReport] = []
-        self.identities: dict[str, Any] = {}
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Remember a file that could not be collected: it is one recorded error."""
-        if report.failed:
-            self.broken.append(report)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> None:
-        """Store the plan before the first test runs; pytest gets here only when it means to run tests."""
-        if session.config.option.collectonly or not (session.items or self.broken):
-            return
-        from conformance.engine.handover import handover_of
-
-        watcher: Any = self.config.pluginmanager.get_plugin("conformance-watcher")
-        with _clear(self.config):
-            handover = handover_of(session, self.adapter, self.selection, watcher.cut, watcher.listing)
-            left = self.store_plan(handover)
-        if left is not None:
-            done = [item for item in session.items if item.nodeid not in left]
-            session.items[:] = [item for item in session.items if item.nodeid in left]
-            if done:
-                self.config.hook.pytest_deselected(items=done)
-
-    def store_plan(self, handover: Any) -> set[str] | None:
-        """Store what was collected as the plan of a new run, or take up the one that is to be resumed.
-
-        Returns the node ids that are left to run of a resumed run, None for a new one.
-        """
-        from conformance.engine.facts import command_line
-        from conformance.engine.handover import broken_files
-        from conformance.engine.resume import left_to_run
-
-        cut = handover.cut
-        failures = [
-            (planned, result)
-            for planned, result in broken_files(self.broken, self.config.rootpath)
-            if cut is None or planned.identity.test_id in cut.files
-        ]
-        tests: list[PlannedTest] = [*handover.tests, *(planned for planned, _ in failures)]
-        scope = cut.scope if cut is not None else None
-        bridge = bridge_of(self.config)
-        # The process that collected may be an xdist worker, which knows nothing of how it was started.
-        run = dataclasses.replace(handover.run, command=bridge.command if bridge is not None else command_line())
-        self.identities = {test.identity.test_id: test.identity for test in tests}
-        known = None
-        if self.config.option.conformance_resume:
-            known = self.recorder.take_up(run, tests, scope=scope)
-        if known is None:
-            run_id = self.recorder.plan(
-                run,
-                tests,
-                operators=handover.operators,
-                modules=handover.modules,
-                scope=scope,
-                entries=handover.entries,
-                registrations=handover.registrations,
-            )
-            left = {test.identity.test_id for test in tests}
-        else:
-            run_id = self.recorder.run_id or 0
-            left = left_to_run(known, retries=run.retries)
-        if bridge is not None:
-            bridge.planned(run_id, run, len(left))
-            if known is not None:
-                bridge.resumed(run_id, len(left), len(known))
-        for _, result in failures:
-            if result.test_id in left:
-                self.recorder.add(result)
-                if bridge is not None:
-                    bridge.result(result, self.identities[result.test_id])
-        return {test.node_id for test in tests if test.identity.test_id in left} if known is not None else None
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the report; a report without a phase is xdist's word that the worker died, and the last one."""
-        self.recorder.report(report)
-        if report.when not in ("setup", "call", "teardown"):
-            self._ended(report.nodeid)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        """Record the test."""
-        self._ended(nodeid)
-
-    def _ended(self, nodeid: str) -> None:
-        with _clear(self.config):
-            result = self.recorder.ended(nodeid)
-        bridge = bridge_of(self.config)
-        if result is not None and bridge is not None:
-            bridge.result(result, self.identities[result.test_id])
-
-    def tick(self) -> None:
-        """Let results that wait for company be written."""
-        with _clear(self.config):
-            self.recorder.tick()
-
-    def earlier(self, node_id: str, reports: Sequence[pytest.TestReport]) -> None:
-        """Record an attempt that will be followed by another."""
-        with _clear(self.config):
-            self.recorder.earlier(node_id, reports)
-
-    def attempts(self, node_id: str) -> int:
-        """Return how many attempts at a test have been recorded."""
-        return self.recorder.attempts(node_id)
-
-    def expected(self) -> Mapping[str, float]:
-        """Return how many seconds the tests are expected to take that took long before, by node id."""
-        with _clear(self.config):
-            return self.recorder.expected()
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Close the run; a lost test makes it fail."""
-        from conformance.model.run import RunState
-
-        if self.recorder.run_id is None:
-            return
-        whole = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and not session.shouldfail
-        with _clear(self.config):
-            lost = self.recorder.finish(RunState.COMPLETE if whole else RunState.INTERRUPTED)
-        bridge = bridge_of(self.config)
-        if bridge is not None:
-            bridge.finished(lost)
-        if (lost or self.recorder.failed_before) and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say where the results are."""
-        if self.recorder.run_id is not None:
-            terminalreporter.write_line(
-                f"conformance: {self.recorder.planned} planned tests recorded as run {self.recorder.run_id} "
-                f"in {self.recorder.path}" + (f", {self.recorder.lost} of them lost" if self.recorder.lost else "")
-            )
-
-
-class XdistRecording(Recording):
-    """Record in xdist's controller, which collects nothing itself: the first worker hands its plan over."""
-
-    def __init__(self, config: pytest.Config, adapter: DeviceAdapter, selection: Selection, recorder: Recorder) -> None:
-        super().__init__(config, adapter, selection, recorder)
-        descriptor, name = tempfile.mkstemp(prefix="conformance-plan-")
-        os.close(descriptor)
-        self._path = Path(name)
-
-    def pytest_runtestloop(self, session: pytest.Session) -> None:
-        """Do nothing: the controller has no items."""
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_configure_node(self, node: Any) -> None:
-        """Tell each worker where the plan goes."""
-        node.workerinput["conformance_plan"] = str(self._path)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, node: Any) -> None:
-        """Store the plan as soon as the first worker has collected, before any test is sent out."""
-        if node.gateway.id != "gw0" or self.recorder.run_id is not None:
-            return
-        with _clear(self.config):
-            self.store_plan(pickle.loads(self._path.read_bytes()))
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Close the run and remove the plan's file."""
-        self._path.unlink(missing_ok=True)
-        super().pytest_sessionfinish(session, exitstatus)
 
 
 def _write_handover(

@@ -47,3 +47,29 @@ class Bridge:
     def finished(self, lost: int) -> None:
         """Hear that the run is closed; ``lost`` planned tests have no result."""
         self.lost = lost
+
+
+class clear:  # noqa: N801 - reads as a statement: with clear(config)
+    """Turn an error that a user can act on into pytest's one line, and tell the command line about it."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ConformanceError):
+            bridge = bridge_of(self._config)
+            if bridge is not None:
+                bridge.error = error
+                raise pytest.UsageError from None  # the command line prints it
+            raise pytest.UsageError(f"conformance: {error} [{error.slug}]") from None
+
+
+def bridge_of(config: pytest.Config) -> Bridge | None:
+    """Return the command line's ear, if ``conformance run`` started this pytest."""
+    for plugin in config.invocation_params.plugins or ():
+        if isinstance(plugin, Bridge):
+            return plugin
+    return None
