@@ -98,8 +98,12 @@ def results(
     op: str | None = None,
     module: str | None = None,
     outcomes: Iterable[Outcome] | None = None,
+    of_architectures: bool = False,
 ) -> Iterator[ResultRow]:
-    """Yield every planned test of the run with its last attempt, by test id; all given conditions must hold."""
+    """Yield every planned test of the run with its last attempt, by test id; all given conditions must hold.
+
+    ``of_architectures`` leaves only tests of an architecture.
+    """
     conditions = ["plan.run_id = ?"]
     parameters: list[object] = [run_id]
     for column, name in (("op_id", op), ("module_id", module)):
@@ -108,6 +112,8 @@ def results(
                 f"plan.test_ref IN (SELECT id FROM test WHERE {column} = (SELECT id FROM name WHERE name = ?))"
             )
             parameters.append(storable(name))
+    if of_architectures:
+        conditions.append("plan.test_ref IN (SELECT id FROM test WHERE architecture_id IS NOT NULL)")
     if outcomes is not None:
         wanted = sorted({outcome.value for outcome in outcomes})
         conditions.append(f"coalesce(result.outcome, 'not_run') IN ({', '.join('?' * len(wanted))})")
