@@ -255,15 +255,19 @@ def is_about(overload: str, name: str) -> bool:
     return overload == name or ("::" not in name and packet_of(overload) == name)
 
 
-def architectures_failing_alike(found: Architectures, text: str) -> frozenset[str]:
-    """Return the architectures that fail with this signature, or with a failure about an overload that it names."""
-    named = frozenset(named_overloads(text))
-    return frozenset(
-        each.name
-        for each in found.items
-        for phase in each.phases.values()
-        if phase.failed and (phase.signature == text or named.intersection(phase.blamed))
-    )
+def failing_alike(found: Architectures) -> Callable[[str], frozenset[str]]:
+    """Return what tells which architectures fail with a signature, or in a way that is about an overload it names."""
+    index: defaultdict[str, set[str]] = defaultdict(set)
+    for each in found.items:
+        for phase in each.phases.values():
+            if phase.failed:
+                for key in (phase.signature, *phase.blamed):
+                    index[key].add(each.name)
+
+    def alike(text: str) -> frozenset[str]:
+        return frozenset().union(*(index.get(key, ()) for key in (text, *named_overloads(text))))
+
+    return alike
 
 
 def newest_with_architectures(

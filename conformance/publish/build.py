@@ -12,6 +12,7 @@ from conformance.publish.context import Site, survey
 from conformance.publish.failures import failures_page, shown_failures
 from conformance.publish.findings import MODULE, OPERATOR
 from conformance.publish.frame import frame, sections
+from conformance.publish.models import models_page
 from conformance.publish.overloads import overloads_page
 from conformance.publish.overview import index_page, tallies_of_tests
 from conformance.publish.pages import HtmlPage, JsonFile, Link, SiteFile, TextFile
@@ -58,6 +59,7 @@ def _pages(site: Site) -> Iterator[HtmlPage]:
     yield _page(
         site, "overloads.html", "overloads.html.j2", "Overloads", overloads_page(site, measured_overloads(findings))
     )
+    yield _page(site, "models.html", "models.html.j2", "Models", models_page(site))
     yield _page(site, "tests.html", "tests.html.j2", "Tests", tests_page(site, tallies))
     yield _page(site, "slowest.html", "slowest.html.j2", "Slowest tests", slowest_page(site), "tests")
     yield _page(site, "failures.html", "failures.html.j2", "Failures", failures_page(site, shown_failures(site)))

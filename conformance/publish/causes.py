@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from conformance.analysis.architectures import failing_alike
 from conformance.analysis.signature import signature
+from conformance.publish.architectures import hindered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from conformance.analysis.architectures import Architectures
     from conformance.publish.findings import OverloadFinding, Subject
     from conformance.store import ResultRow
 
@@ -27,6 +30,7 @@ class Cause:
 
     ``title`` is the signature or the overload, ``outcome`` that of the failures. ``subjects`` are the operators and
     modules that it concerns, sorted; ``alone`` are those of them that nothing else keeps from being native.
+    ``architectures`` are those that it keeps from running natively, None where no run has results of any.
     """
 
     kind: str
@@ -35,6 +39,7 @@ class Cause:
     tests: int
     subjects: tuple[Named, ...]
     alone: tuple[Named, ...]
+    architectures: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -69,12 +74,19 @@ class Blame:
             yield row
 
 
-def ranked_causes(blame: Blame, overloads: Iterable[OverloadFinding], subjects: Iterable[Subject]) -> tuple[Cause, ...]:
+def ranked_causes(
+    blame: Blame,
+    overloads: Iterable[OverloadFinding],
+    subjects: Iterable[Subject],
+    *,
+    architectures: Architectures | None = None,
+) -> tuple[Cause, ...]:
     """Return all causes, those first whose repair alone makes most operators and modules native.
 
-    Then count the operators and modules it concerns, then its tests. Failures of tests that are about neither operator
-    nor module come after all others.
+    Then count the operators and modules it concerns, then the architectures that it keeps from running natively, then
+    its tests.
     """
+    alike = None if architectures is None else failing_alike(architectures)
     on_cpu: defaultdict[str, set[Named]] = defaultdict(set)
     for subject in subjects:
         for overload in subject.overall.overloads:
@@ -84,11 +96,18 @@ def ranked_causes(blame: Blame, overloads: Iterable[OverloadFinding], subjects: 
         for named in concerned:
             causes_of[named] += 1
     found = [
-        _cause(FAILURE, key.signature, key.outcome, tests, blame.failures.get(key, set()), causes_of)
+        replace(
+            _cause(FAILURE, key.signature, key.outcome, tests, blame.failures.get(key, set()), causes_of),
+            architectures=None if alike is None else tuple(sorted(alike(key.signature))),
+        )
         for key, tests in blame.tests.items()
     ]
     found += [
-        _cause(ON_CPU, each.overload, "", each.tests, on_cpu.get(each.overload, set()), causes_of) for each in overloads
+        replace(
+            _cause(ON_CPU, each.overload, "", each.tests, on_cpu.get(each.overload, set()), causes_of),
+            architectures=hindered(architectures, each.overload),
+        )
+        for each in overloads
     ]
     return tuple(sorted(found, key=_urgency))
 
@@ -107,5 +126,6 @@ def _cause(
     )
 
 
-def _urgency(cause: Cause) -> tuple[int, int, int, str, str, str]:
-    return (-len(cause.alone), -len(cause.subjects), -cause.tests, cause.kind, cause.title, cause.outcome)
+def _urgency(cause: Cause) -> tuple[int, int, int, int, str, str, str]:
+    weights = (-len(cause.alone), -len(cause.subjects), -len(cause.architectures or ()), -cause.tests)
+    return (*weights, cause.kind, cause.title, cause.outcome)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from conformance.analysis.groups import failure_groups
 from conformance.model.overload import Phase
+from conformance.publish.architectures import by_operator
 from conformance.publish.causes import Blame, Cause, ranked_causes
 from conformance.publish.changes import bad_since
 from conformance.publish.registered import reached_phases
@@ -28,7 +29,8 @@ class Site:
 
     ``address`` is where the site will be on the web, with a slash at its end, or empty. ``groups`` are the run's
     failures by signature. ``phases`` has for each operator the overloads that it reaches, ``forward`` those of its
-    forward alone. ``places`` has the index of each test in the history's matrix, ``files`` the page of each file.
+    forward alone; ``owned`` the overloads that architectures are known to call and that its tests are tests of.
+    ``places`` has the index of each test in the history's matrix, ``files`` the page of each file.
     """
 
     findings: Findings
@@ -37,6 +39,7 @@ class Site:
     causes: Sequence[Cause]
     phases: Mapping[str, Mapping[Phase, Sequence[str]]]
     forward: Mapping[str, Sequence[str]]
+    owned: Mapping[str, Sequence[str]]
     places: Mapping[str, int]
     files: Mapping[str, str]
 
@@ -88,13 +91,20 @@ def survey(findings: Findings, *, address: str = "") -> Site:
     blame = Blame.empty()
     groups = failure_groups(blame.noting(findings.bad_results()))
     phases = reached_phases(findings)
+    forward = {name: reached.get(Phase.FORWARD, ()) for name, reached in phases.items()}
     return Site(
         findings=findings,
         address=address,
         groups=groups,
-        causes=ranked_causes(blame, findings.overloads, (*findings.operators, *findings.modules)),
+        causes=ranked_causes(
+            blame,
+            findings.overloads,
+            (*findings.operators, *findings.modules),
+            architectures=findings.models.found if findings.models else None,
+        ),
         phases=phases,
-        forward={name: reached.get(Phase.FORWARD, ()) for name, reached in phases.items()},
+        forward=forward,
+        owned=by_operator(findings, forward),
         places={test.test_id: place for place, test in enumerate(findings.history.matrix.tests)},
         files={file.file: file.href for file in findings.files},
     )

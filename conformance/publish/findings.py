@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from conformance.analysis.coverage import Coverage
     from conformance.model.listed import ListedEntry
     from conformance.model.overload import Snapshot
+    from conformance.publish.architectures import ModelsFinding
     from conformance.publish.changes import Step
     from conformance.publish.listed import ListedCounts
     from conformance.publish.matrix import OutcomeMatrix
@@ -169,7 +170,7 @@ class Findings:
     ``registered`` has what the backend registered for each overload, empty where nobody looked; ``snapshot`` is what is
     known of this torch version's overloads, None where no snapshot of it comes with the harness. ``attempts`` has the
     earlier attempts at tests that had several. ``durations_us`` (microseconds) has a place for each test of the
-    history's matrix.
+    history's matrix. ``models`` is None where no run of the device has a result of an architecture.
     """
 
     run: RunRow
@@ -193,6 +194,7 @@ class Findings:
     snapshot: Snapshot | None = None
     attempts: Mapping[str, Sequence[Attempt]] = field(default_factory=dict)
     links: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    models: ModelsFinding | None = None
 
     @property
     def fallback_observed(self) -> bool:

@@ -142,6 +142,7 @@ SECTIONS = {
     "Operators": "operators.html",
     "Overloads": "overloads.html",
     "Modules": "modules.html",
+    "Models": "models.html",
     "Tests": "tests.html",
     "Failures": "failures.html",
     "Skiplist": "skiplist.html",
@@ -171,7 +172,12 @@ def frame(site: Site, *, section: str, title: str, path: str, description: str =
 
 
 def sections(findings: Findings) -> tuple[Link, ...]:
-    """Return the navigation: a run of test files alone needs no tables of operators, overloads and modules."""
+    """Return the navigation: a run of test files alone needs no tables of operators, overloads and modules.
+
+    Without a result of any architecture there is nothing to see among the models.
+    """
     only_files = bool(findings.files) and not findings.operators and not findings.modules
     left_out = {"Operators", "Overloads", "Modules"} if only_files else set()
+    if findings.models is None:
+        left_out.add("Models")
     return tuple(Link(name, href) for name, href in SECTIONS.items() if name not in left_out)

@@ -94,7 +94,24 @@ UNDECLARED = Mark(
     "undeclared", "not declared", "\u00b7", "none", "PyTorch does not declare this dtype for it on this device type."
 )
 NO_TEST = Mark("no_test", "no such test", "\u00b7", "none", "The plan of this run holds no such test.")
+NO_DATA = Mark("no_data", "no data", "\u00b7", "none", "The run has no such test of this architecture.")
 
+_ARCHITECTURE_DEFINITIONS = {
+    OperatorStatus.NATIVE: "Every test of the architecture passed, and none saw an overload run on the CPU.",
+    OperatorStatus.FALLBACK: "Every test of the architecture passed; in one or more an overload ran on the CPU.",
+    OperatorStatus.PARTIAL: (
+        "Some tests of the architecture passed; others failed, were skipped, have no result, or passed only after an "
+        "attempt that failed."
+    ),
+    OperatorStatus.FAILING: "Tests of the architecture failed and none passed.",
+    OperatorStatus.CRASHING: "A test of the architecture crashed, exceeded its time limit or ran out of memory.",
+    OperatorStatus.SKIPPED: "Every test of the architecture with a result was skipped; the reason stands beside it.",
+    OperatorStatus.UNTESTED: "No test of the architecture has a result in the run.",
+}
+ARCHITECTURE_MARKS: Mapping[str, Mark] = {
+    status.value: replace(STATUS_MARKS[status.value], definition=text)
+    for status, text in _ARCHITECTURE_DEFINITIONS.items()
+}
 
 _REGISTRATION_LOOK = {
     RegistrationKind.KERNEL: ("K", "native"),
@@ -125,6 +142,11 @@ def status_mark(status: str, noun: str = "operator") -> Mark:
     """Return how the status of an operator or module looks; an unknown one is shown loudly as unknown."""
     mark = STATUS_MARKS.get(str(status)) or _unknown(str(status), "status")
     return mark if noun == "operator" else replace(mark, definition=mark.definition.replace("operator", noun))
+
+
+def architecture_mark(status: str) -> Mark:
+    """Return how the status of an architecture looks; an unknown one is shown loudly as unknown."""
+    return ARCHITECTURE_MARKS.get(str(status)) or _unknown(str(status), "status")
 
 
 @lru_cache(maxsize=256)

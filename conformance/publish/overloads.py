@@ -6,9 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from conformance.model.registration import RegistrationKind
+from conformance.publish.architectures import PAGE
 from conformance.publish.charts import Tally, stacked_bar
 from conformance.publish.findings import MODULE, OPERATOR
 from conformance.publish.marks import NOT_RECORDED, REGISTRATION_MARKS, Mark, registration_mark
+from conformance.publish.models import no_data
 from conformance.publish.pages import Link
 from conformance.publish.pages_subjects import CoreLine, OverloadRow, OverloadsPage, OverloadTable
 from conformance.publish.registered import MEASURED_MARKS, UNWATCHED
@@ -33,6 +35,7 @@ def overloads_page(site: Site, measured: Sequence[Measured]) -> OverloadsPage:
         tables=_tables(measured, registered=bool(site.findings.registered)),
         registered=bool(site.findings.registered),
         despite_kernel=sum(each.registered == RegistrationKind.KERNEL.value and each.tests > 0 for each in measured),
+        architectures=site.findings.models is not None,
         measured=_tallies([each.measured for each in measured]),
         rows=tuple(_row(site, each) for each in rows),
     )
@@ -56,6 +59,8 @@ def _unknown(site: Site) -> tuple[str, ...]:
             f"No snapshot of torch {site.run.torch_version} comes with this harness: only overloads that were "
             "registered or seen are listed, and which operators reach them is not known."
         )
+    if site.findings.models is None:
+        found.append(no_data(site))
     return tuple(found)
 
 
@@ -100,4 +105,7 @@ def _row(site: Site, each: Measured) -> OverloadRow:
         tests=each.tests,
         operators=operators[:_OPERATORS_SHOWN],
         rest=operators[_OPERATORS_SHOWN:],
+        blocks=len(each.callers.blocked) if each.callers else 0,
+        others=len(each.callers.others) if each.callers else 0,
+        architectures=f"{PAGE}#q={each.overload}" if each.callers else "",
     )

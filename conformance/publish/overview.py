@@ -28,6 +28,7 @@ from conformance.publish.marks import (
     status_mark,
 )
 from conformance.publish.matrix import shown_code
+from conformance.publish.models import models_sentence, most_blocking
 from conformance.publish.pages import Fact, Headline, Link
 from conformance.publish.pages_overview import CauseRow, IndexPage
 from conformance.publish.redaction import without_local_paths
@@ -74,6 +75,8 @@ def index_page(site: Site) -> IndexPage:
         changes=front_changes(site),
         causes=tuple(cause_row(site, cause) for cause in site.causes[:_CAUSES_SHOWN]),
         causes_more=max(len(site.causes) - _CAUSES_SHOWN, 0),
+        models=models_sentence(site),
+        models_blocked=most_blocking(findings.models.found) if findings.models else None,
         operator_tables=present(by_dtype(findings.operators), by_group(findings.operators)),
         test_tables=present(
             by_file(findings.files, limit=_FILES_SHOWN),
@@ -131,6 +134,7 @@ def cause_row(site: Site, cause: Cause) -> CauseRow:
         tests=cause.tests,
         subjects=links[:_CAUSE_SUBJECTS_SHOWN],
         rest=links[_CAUSE_SUBJECTS_SHOWN:],
+        architectures=None if cause.architectures is None else len(cause.architectures),
     )
 
 

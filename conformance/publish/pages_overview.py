@@ -17,6 +17,7 @@ class CauseRow:
     """One thing to fix: what it is, whom it concerns, and how many operators and modules its repair alone makes native.
 
     ``kind`` is ``failure`` or ``fallback``; ``href`` leads to its place among the failures or the overloads.
+    ``architectures`` is how many it keeps from running natively, None where no run has results of any.
     """
 
     kind: str
@@ -28,6 +29,7 @@ class CauseRow:
     tests: int
     subjects: tuple[Link, ...]
     rest: tuple[Link, ...]
+    architectures: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ class IndexPage:
     """The front page: one run at a glance.
 
     ``partial`` is what stands in place of a headline where the run may not make one. A curve is None where there are
-    not two runs to draw it from; ``no_trend`` and ``no_burn_down`` say so then.
+    not two runs to draw it from; ``no_trend`` and ``no_burn_down`` say so then. ``models`` says how many architectures
+    run as they are, and ``models_blocked`` what blocks most of them.
     """
 
     facts: tuple[Fact, ...]
@@ -83,6 +86,8 @@ class IndexPage:
     changes: Changes
     causes: tuple[CauseRow, ...]
     causes_more: int
+    models: str
+    models_blocked: Link | None
     operator_tables: tuple[BreakdownTable, ...]
     test_tables: tuple[BreakdownTable, ...]
     fallback_observed: bool

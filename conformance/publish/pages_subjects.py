@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from conformance.publish.heat_map import HeatMap
     from conformance.publish.marks import Mark
     from conformance.publish.pages import Breakdown, BreakdownTable, Fact, Link
+    from conformance.publish.pages_models import OperatorModels
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,11 @@ class SubjectsPage:
 
 @dataclass(frozen=True, slots=True)
 class OverloadRow:
-    """One ATen overload; ``core`` is None where it is not known whether it belongs to Core ATen."""
+    """One ATen overload; ``core`` is None where it is not known whether it belongs to Core ATen.
+
+    ``blocks`` is how many architectures have a failure that is about it, ``others`` in how many more it is known to be
+    called; ``architectures`` leads to them, empty where none is known to call it.
+    """
 
     anchor: str
     name: str
@@ -75,6 +80,9 @@ class OverloadRow:
     tests: int
     operators: tuple[Link, ...]
     rest: tuple[Link, ...]
+    blocks: int
+    others: int
+    architectures: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +99,8 @@ class CoreLine:
 class OverloadsPage:
     """The table of all ATen overloads; ``unknown`` says what is missing to know them all.
 
-    ``despite_kernel`` is how many have a kernel registered and were seen on the CPU all the same.
+    ``despite_kernel`` is how many have a kernel registered and were seen on the CPU all the same. ``architectures``
+    tells whether anything is known of architectures.
     """
 
     lead: str
@@ -99,6 +108,7 @@ class OverloadsPage:
     tables: tuple[OverloadTable, ...]
     registered: bool
     despite_kernel: int
+    architectures: bool
     measured: tuple[Tally, ...]
     rows: tuple[OverloadRow, ...]
 
@@ -255,6 +265,7 @@ class SubjectPage:
     reached: tuple[ReachedRow, ...]
     no_reached: str
     outside: tuple[str, ...]
+    models: OperatorModels | None
     entries: tuple[EntryLine, ...]
     reasons: tuple[ReasonRow, ...]
     history: tuple[HistoryRow, ...]

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.model.registration import RegistrationKind
+from conformance.publish.architectures import by_overload, called_overloads
 from conformance.publish.marks import Mark, registration_mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from conformance.model.overload import Phase
+    from conformance.publish.architectures import Callers
     from conformance.publish.findings import Findings
 
 ON_CPU = Mark(
@@ -50,7 +52,8 @@ class Measured:
     """One overload: what is registered for it (empty: not recorded), and what tests saw.
 
     ``operators`` are those known to reach it or seen to fall back to it, sorted; ``tests`` saw it on the CPU. ``core``
-    is None where no snapshot of the torch version says whether it belongs to Core ATen.
+    is None where no snapshot of the torch version says whether it belongs to Core ATen. ``callers`` are architectures
+    known to call it, None where none is known to.
     """
 
     overload: str
@@ -59,6 +62,7 @@ class Measured:
     measured: Mark
     tests: int
     operators: tuple[str, ...]
+    callers: Callers | None = None
 
 
 def measured_overloads(findings: Findings) -> tuple[Measured, ...]:
@@ -69,7 +73,9 @@ def measured_overloads(findings: Findings) -> tuple[Measured, ...]:
     reaching = snapshot.exercised() if snapshot else {}
     passed = {operator.name for operator in findings.operators if operator.overall.passed}
     found = []
-    for name in sorted({*known, *findings.registered, *on_cpu}):
+    names = sorted({*known, *findings.registered, *on_cpu, *called_overloads(findings)})
+    callers = by_overload(findings, names)
+    for name in names:
         seen = on_cpu.get(name)
         operators = tuple(sorted({*reaching.get(name, ()), *(seen.operators if seen else ())}))
         found.append(
@@ -80,6 +86,7 @@ def measured_overloads(findings: Findings) -> tuple[Measured, ...]:
                 measured=_measured(seen is not None, operators, passed, observed=findings.fallback_observed),
                 tests=seen.tests if seen else 0,
                 operators=operators,
+                callers=callers.get(name),
             )
         )
     return tuple(found)

@@ -6,9 +6,12 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from conformance.analysis import opdb
+from conformance.analysis.architectures import architectures_of, newest_with_architectures
 from conformance.analysis.coverage import coverage
+from conformance.analysis.named import packet_of
 from conformance.model.operator import ModuleInventory, OperatorInfo, OperatorStatus
 from conformance.model.outcome import Outcome
+from conformance.publish.architectures import ModelsFinding
 from conformance.publish.choice import best_run
 from conformance.publish.dtypes import in_dtype_order
 from conformance.publish.findings import (
@@ -42,7 +45,7 @@ from conformance.store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from conformance.model.overload import Snapshot
     from conformance.store import RunRow
@@ -127,7 +130,18 @@ def read_findings(database: Database, selector: str = BEST) -> Findings:
         snapshot=_snapshot(run),
         attempts=read_attempts(database, run.id),
         links={(subject.noun, subject.name): subject.href for subject in (*operator_subjects, *module_subjects)},
+        models=_models(database, run, every),
     )
+
+
+def _models(database: Database, run: RunRow, every: Sequence[RunRow]) -> ModelsFinding | None:
+    """Return the architectures of the run, or of the newest run of its device that has results of any."""
+    found = newest_with_architectures(run, every, lambda run_id: results(database, run_id, of_architectures=True))
+    if found is None:
+        return None
+    source, rows = found
+    known = {packet_of(each.overload) for each in registrations(database, source.id)}
+    return ModelsFinding(source, architectures_of(rows, observed=bool(source.probe), known=known))
 
 
 def _snapshot(run: RunRow) -> Snapshot | None:

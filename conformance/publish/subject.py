@@ -19,6 +19,7 @@ from conformance.publish.marks import (
     outcome_rank,
     status_mark,
 )
+from conformance.publish.models import operator_models
 from conformance.publish.pages import Fact, Link
 from conformance.publish.pages_subjects import (
     Cell,
@@ -83,6 +84,7 @@ def subject_page(
         reached=_reached(site, subject, inside),
         no_reached=_no_reached(site, subject),
         outside=tuple(sorted(anywhere - inside.keys())),
+        models=operator_models(site, subject) if subject.noun == OPERATOR else None,
         entries=_entries(site, rows),
         reasons=_reasons(rows),
         history=history_rows(site, subject, history),

@@ -12,8 +12,8 @@ from conformance.analysis.architectures import (
     OPERATOR,
     PHASES,
     architecture_status,
-    architectures_failing_alike,
     architectures_of,
+    failing_alike,
     is_about,
     newest_with_architectures,
 )
@@ -127,10 +127,10 @@ def test_what_blocks_most_architectures_comes_first() -> None:
 
 
 def test_a_failure_elsewhere_is_held_against_those_of_architectures() -> None:
-    found = architectures_of(ROWS, observed=True)
-    assert architectures_failing_alike(found, "AssertionError: off by N") == {"jamba", "olmo"}
-    assert architectures_failing_alike(found, "RuntimeError: aten::histc is missing") == {"jamba", "mixtral"}
-    assert architectures_failing_alike(found, "RuntimeError: other") == frozenset()
+    alike = failing_alike(architectures_of(ROWS, observed=True))
+    assert alike("AssertionError: off by N") == {"jamba", "olmo"}
+    assert alike("RuntimeError: aten::histc is missing") == {"jamba", "mixtral"}
+    assert alike("RuntimeError: other") == frozenset()
 
 
 def test_an_operator_of_atens_stands_for_all_of_its_overloads() -> None:
