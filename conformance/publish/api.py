@@ -14,6 +14,7 @@ from conformance.publish.choice import is_whole
 from conformance.publish.frame import injected_faults
 from conformance.publish.listed import entry_state, whole_list
 from conformance.publish.marks import OUTCOME_SUMMARY_ORDER, STATUS_ORDER
+from conformance.publish.models_document import models_fields
 from conformance.publish.overview import outcome_tallies, status_tallies
 from conformance.publish.pages import JsonFile
 from conformance.publish.redaction import without_local_paths
@@ -38,6 +39,7 @@ ABOUT: Mapping[str, str] = {
     "api/operators.json": "every operator with its status, over all and for each dtype",
     "api/modules.json": "every module likewise",
     "api/overloads.json": "every ATen overload: what is registered, what tests saw",
+    "api/models.json": "every architecture: which run as they are, what keeps the others from it",
     "api/failures.json": "the failures by signature",
     "api/causes.json": "what to fix, in the order in which it makes most operators native",
     "api/changes.json": "what changed since the run before",
@@ -54,6 +56,7 @@ def api_files(site: Site, measured: Sequence[Measured]) -> Iterator[JsonFile]:
         "api/operators.json": subjects_document(site, site.findings.operators, "operators"),
         "api/modules.json": subjects_document(site, site.findings.modules, "modules"),
         "api/overloads.json": overloads_document(site, measured),
+        "api/models.json": models_document(site),
         "api/failures.json": failures_document(site),
         "api/causes.json": causes_document(site),
         "api/changes.json": changes_document(site),
@@ -178,10 +181,17 @@ def overloads_document(site: Site, measured: Sequence[Measured]) -> Json:
                 "measured": each.measured.code,
                 "tests_on_cpu": each.tests,
                 "operators": list(each.operators),
+                "blocks": list(each.callers.blocked) if each.callers else None,
+                "called_by": [*each.callers.blocked, *each.callers.others] if each.callers else None,
             }
             for each in measured
         ],
     }
+
+
+def models_document(site: Site) -> Json:
+    """Return the architectures of the run, or of the newest run of its device that has results of any."""
+    return {**_head(site), **models_fields(site)}
 
 
 def failures_document(site: Site) -> Json:
@@ -216,6 +226,7 @@ def causes_document(site: Site) -> Json:
                 "tests": cause.tests,
                 "concerned": [{"noun": noun, "name": name} for noun, name in cause.subjects],
                 "alone": [{"noun": noun, "name": name} for noun, name in cause.alone],
+                "architectures": None if cause.architectures is None else list(cause.architectures),
             }
             for cause in site.causes
         ],

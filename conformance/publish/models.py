@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from conformance.publish.architectures import ModelsFinding
     from conformance.publish.context import Site
     from conformance.publish.findings import Subject
+    from conformance.store import RunRow
 
 _HINDRANCES_SHOWN = 20
 _NAMES_SHOWN = 6
@@ -44,7 +45,7 @@ def models_page(site: Site) -> ModelsPage:
     """Return the table of all architectures, those first that do not run; without any it says so."""
     finding = site.findings.models
     if finding is None:
-        return ModelsPage(no_data(site), "", "", "", "", (), None, (), "", (), (), 0, ())
+        return ModelsPage(no_data(site), "", "", "", "", (), None, (), "", (), "", (), 0, ())
     found = finding.found
     tallies = architecture_tallies(found)
     return ModelsPage(
@@ -58,6 +59,7 @@ def models_page(site: Site) -> ModelsPage:
         tallies=tallies,
         letters=" ".join(f"{mark.letter}:{mark.code}" for mark in ARCHITECTURE_MARKS.values()),
         phases=found.phases,
+        command=_any_test(finding),
         hindrances=tuple(_hindrance_row(site, each) for each in found.hindrances[:_HINDRANCES_SHOWN]),
         hindrances_more=max(len(found.hindrances) - _HINDRANCES_SHOWN, 0),
         rows=tuple(_row(site, each) for each in sorted(found.items, key=_worst_first)),
@@ -171,14 +173,20 @@ def _row(site: Site, each: Architecture) -> ArchitectureRow:
         message=clipped(message),
         signature=_signature(site, worst),
         test=Link(worst.test_id, _href(site, worst)),
-        command=repeat_command(
-            worst.test_id,
-            worst.suite,
-            run.device,
-            command=run.command,
-            environment=published_environment(run.environment),
-        ),
+        command="" if each.status is OperatorStatus.NATIVE else _command(run, worst.test_id, worst.suite),
     )
+
+
+def _command(run: RunRow, test_id: str, suite: str) -> str:
+    return repeat_command(
+        test_id, suite, run.device, command=run.command, environment=published_environment(run.environment)
+    )
+
+
+def _any_test(finding: ModelsFinding) -> str:
+    """Return the command that repeats the first test of all; any other one takes its id in place of that."""
+    phase = next(iter(finding.found.items[0].phases.values()))
+    return _command(finding.run, phase.test_id, phase.suite)
 
 
 def _rank(phase: Phase) -> tuple[int, str]:

@@ -17,8 +17,8 @@ class ArchitectureRow:
     """One architecture; ``cells`` follow the page's phases.
 
     ``blockers`` are what its failures are about, ``fallback`` the overloads that ran on the CPU. ``message`` is that of
-    its worst test, ``signature`` leads to all failures of that cause, ``command`` repeats that test. ``note`` says why
-    it was skipped.
+    its worst test, ``signature`` leads to all failures of that cause, ``command`` repeats that test (empty where all of
+    its tests passed natively). ``note`` says why it was skipped.
     """
 
     anchor: str
@@ -53,7 +53,8 @@ class ModelsPage:
     """The table of all architectures that a run planned.
 
     ``no_data`` says why there is nothing, and everything else is empty then. ``other_run`` says which run the figures
-    are of where it is not the one that the site shows. ``unknown`` says what is not recorded.
+    are of where it is not the one that the site shows. ``unknown`` says what is not recorded,
+    ``command`` repeats any test.
     """
 
     no_data: str
@@ -66,6 +67,7 @@ class ModelsPage:
     tallies: tuple[Tally, ...]
     letters: str
     phases: tuple[str, ...]
+    command: str
     hindrances: tuple[HindranceRow, ...]
     hindrances_more: int
     rows: tuple[ArchitectureRow, ...]

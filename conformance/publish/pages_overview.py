@@ -145,6 +145,7 @@ class Denominator:
 class MethodPage:
     """What the words and figures of the site mean, and where programs find them."""
 
+    architectures: tuple[Term, ...]
     statuses: tuple[Term, ...]
     outcomes: tuple[Term, ...]
     cells: tuple[Term, ...]

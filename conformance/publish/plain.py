@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from markupsafe import escape
 
 from conformance.publish.frame import notices
+from conformance.publish.models import models_sentence, most_blocking
 from conformance.publish.overview import headline, status_tallies, tallies_of_tests
 from conformance.publish.pages import TextFile
 from conformance.publish.wording import counted, instant, number
@@ -14,6 +15,7 @@ from conformance.publish.wording import counted, instant, number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from conformance.publish.causes import Cause
     from conformance.publish.context import Site
     from conformance.publish.pages import Link
     from conformance.store import RunRow
@@ -41,13 +43,14 @@ def summary_file(site: Site, sections: Sequence[Link], files: Iterable[tuple[Lin
         *(f"- operators {tally.mark.word}: {number(tally.count)}" for tally in status_tallies(findings.operators)),
         *(f"- modules {tally.mark.word}: {number(tally.count)}" for tally in status_tallies(findings.modules)),
         *(f"- tests {tally.mark.word}: {number(tally.count)}" for tally in tallies_of_tests(findings)),
+        *_architectures(site),
         "",
         "## What to fix next",
         "",
         *(
             f"- {_line(cause.title) or '(no message)'}: {number(len(cause.alone))} of {number(len(cause.subjects))} "
             f"operators and modules need nothing else ({cause.outcome or 'ran on the CPU'}, "
-            f"{counted(cause.tests, 'test')})"
+            f"{counted(cause.tests, 'test')}{_concerned(cause)})"
             for cause in site.causes[:_CAUSES]
         ),
         "",
@@ -63,6 +66,14 @@ def summary_file(site: Site, sections: Sequence[Link], files: Iterable[tuple[Lin
     return TextFile(SUMMARY, "\n".join(lines))
 
 
+def _architectures(site: Site) -> list[str]:
+    if site.findings.models is None:
+        return []
+    blocking = most_blocking(site.findings.models.found)
+    lines = [f"- architectures: {_line(models_sentence(site))}"]
+    return [*lines, f"- {_line(blocking.text)}"] if blocking else lines
+
+
 def _run_line(run: RunRow) -> str:
     return (
         f"Run {run.id}, {run.state}, started {instant(run.started_at or run.created_at)}; torch {run.torch_version}; "
@@ -76,6 +87,10 @@ def _headline(site: Site) -> str:
     if not findings.whole:
         return f"No coverage figure: the run is not complete. So far: {found.sentence}"
     return f"{found.sentence} {found.share}".strip()
+
+
+def _concerned(cause: Cause) -> str:
+    return f", {counted(len(cause.architectures), 'architecture')}" if cause.architectures else ""
 
 
 def _line(text: str) -> str:

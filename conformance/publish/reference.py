@@ -12,6 +12,7 @@ from conformance.publish.charts import stacked_bar
 from conformance.publish.choice import is_whole
 from conformance.publish.listed import STATE_DEFINITIONS
 from conformance.publish.marks import (
+    ARCHITECTURE_MARKS,
     FELL_BACK,
     NO_TEST,
     NOT_RECORDED,
@@ -46,6 +47,8 @@ _SEARCH = (
     ("group:linalg", "the group, by the beginnings of its words"),
     ("outcome:failed", "tests: how they ended"),
     ("template:backward", "tests: their template; likewise op:, module:, suite:, file:"),
+    ("train:failed", "architectures: the outcome in this phase; likewise eager:, generate:, compile:"),
+    ("blocked:histc", "architectures: what their failures are about"),
     ("fallback:aten::sin", "operators that ran this overload on the CPU"),
     ("registered:kernel", "overloads and operators: what the backend has registered"),
     ("is:core", "overloads of Core ATen; is:listed and is:slow (over 1 s) for tests"),
@@ -91,6 +94,7 @@ def method_page(site: Site, files: Sequence[tuple[Link, str]]) -> MethodPage:
     """Return the definitions of everything the site counts; ``files`` are those for programs."""
     run = site.run
     return MethodPage(
+        architectures=_terms(ARCHITECTURE_MARKS.values()),
         statuses=_terms(STATUS_MARKS.values()),
         outcomes=_terms(OUTCOME_MARKS[code] for code in OUTCOME_SUMMARY_ORDER),
         cells=_terms((FELL_BACK, UNDECLARED, NO_TEST)),

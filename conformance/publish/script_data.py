@@ -18,7 +18,7 @@ from conformance.publish.failures import whole_words
 from conformance.publish.marks import FELL_BACK, STATUS_MARKS, outcome_mark, status_mark
 from conformance.publish.matrix import CODES
 from conformance.publish.pages import TextFile
-from conformance.publish.slugs import anchor
+from conformance.publish.slugs import anchor, named_anchor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -57,6 +57,10 @@ def _index(site: Site, measured: Sequence[Measured]) -> Json:
         "modules": [_subject(module, dtypes) for module in findings.modules],
         "overloads": [
             [each.overload, each.registered, each.measured.word, bool(each.core), each.tests] for each in measured
+        ],
+        "architectures": [
+            [each.name, str(each.status), named_anchor("m", each.name)]
+            for each in (findings.models.found.items if findings.models else ())
         ],
         "signatures": [
             [

@@ -1,6 +1,6 @@
 "use strict";
 
-// What can be found: operators, modules, overloads, signatures and tests; and the list that opens below a search box
+// What can be found: operators, modules, overloads, architectures, signatures and tests; and the list that opens below a search box
 // of a page without a table of its own.
 Conformance.find = (() => {
   const { element, load, root, number, query } = Conformance;
@@ -48,6 +48,7 @@ Conformance.find = (() => {
     });
     const overloads = data.overloads;
     const signatures = data.signatures;
+    const architectures = data.architectures;
     return [
       subjects("operators", data.operators, "operators"),
       subjects("modules", data.modules, "modules"),
@@ -68,6 +69,23 @@ Conformance.find = (() => {
           registered: { mode: "code", of: (i) => overloads[i][1] },
           measured: { mode: "loose", of: (i) => overloads[i][2] },
           is: { mode: "equal", of: (i) => (overloads[i][3] ? "core" : "") },
+        },
+      },
+      {
+        kind: "architectures",
+        page: "models.html",
+        size: architectures.length,
+        name: (i) => architectures[i][0],
+        lower: architectures.map((row) => row[0].toLowerCase()),
+        text(i) {
+          return this.lower[i];
+        },
+        href: (i) => `models.html#${architectures[i][2]}`,
+        mark: (i) => data.marks[architectures[i][1]] || [`unknown: ${architectures[i][1]}`, "!?", "unknown"],
+        marks: (i) => [architectures[i][1]],
+        fields: {
+          name: { mode: "text", of: (i) => architectures[i][0].toLowerCase() },
+          status: { mode: "code", of: (i) => architectures[i][1] },
         },
       },
       {
