@@ -160,7 +160,8 @@ def _row(site: Site, each: Architecture) -> ArchitectureRow:
     finding = site.findings.models
     assert finding is not None
     run = finding.run
-    worst = min(each.phases.values(), key=_rank)
+    # Of several that are as bad the first phase says it best: what computes nothing cannot generate either.
+    worst = min((each.phases[name] for name in finding.found.phases if name in each.phases), key=_badness)
     message = without_local_paths(_first_lines(worst.message)) if worst.failed else ""
     return ArchitectureRow(
         anchor=named_anchor("m", each.name),
@@ -185,12 +186,13 @@ def _command(run: RunRow, test_id: str, suite: str) -> str:
 
 def _any_test(finding: ModelsFinding) -> str:
     """Return the command that repeats the first test of all; any other one takes its id in place of that."""
-    phase = next(iter(finding.found.items[0].phases.values()))
+    first = finding.found.items[0].phases
+    phase = next(first[name] for name in finding.found.phases if name in first)
     return _command(finding.run, phase.test_id, phase.suite)
 
 
-def _rank(phase: Phase) -> tuple[int, str]:
-    return outcome_rank(outcome_mark(phase.outcome, fell_back=bool(phase.fallback)).code), phase.test_id
+def _badness(phase: Phase) -> int:
+    return outcome_rank(outcome_mark(phase.outcome, fell_back=bool(phase.fallback)).code)
 
 
 def _first_lines(message: str) -> str:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.publish.architectures import write_architectures
 from tests.publish.browsing import FLAGS, chromium_path, missing
 from tests.publish.building import built
 from tests.publish.series import write_series
@@ -38,6 +39,25 @@ def series_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def series_site(series_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the site of the last of these runs; tests must not change it."""
     return built(series_database, tmp_path_factory.mktemp("sites") / "series")
+
+
+@pytest.fixture(scope="session")
+def models_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a database of a series, and a newer run of the suite models on the same device."""
+    path = write_series(tmp_path_factory.mktemp("models") / "models.sqlite", runs=2)
+    return write_architectures(path)
+
+
+@pytest.fixture(scope="session")
+def models_site(models_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the site of the run of the suite models; tests must not change it."""
+    return built(models_database, tmp_path_factory.mktemp("sites") / "models")
+
+
+@pytest.fixture(scope="session")
+def beside_models_site(models_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the site of a run of operators that a run of the suite models stands beside; tests must not change it."""
+    return built(models_database, tmp_path_factory.mktemp("sites") / "beside", selector="2")
 
 
 @pytest.fixture(scope="session")

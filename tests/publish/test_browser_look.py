@@ -18,8 +18,9 @@ pytestmark = pytest.mark.browser
 
 PAGES = (
     *("index", "operators", "overloads", "modules", "tests", "slowest", "failures", "skiplist", "compare", "runs"),
-    *("method", "operators/linalg.qr", "operators/sin", "operators/nonzero"),
+    *("method", "models", "operators/linalg.qr", "operators/sin", "operators/nonzero"),
 )
+WITH_MODELS = ("index", "models", "operators/linalg.qr", "operators/sin")
 
 
 def test_everything_can_be_read_without_javascript(browser: Browser, series_site: Path) -> None:
@@ -54,10 +55,13 @@ def test_the_site_works_below_a_folder_of_a_web_server(tab: Page, sample_site: P
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
-def test_no_page_is_wider_than_its_window(tab: Page, series_site: Path, width: int) -> None:
+def test_no_page_is_wider_than_its_window(tab: Page, series_site: Path, beside_models_site: Path, width: int) -> None:
     tab.set_viewport_size({"width": width, "height": 800})
     for name in PAGES:
         visit(tab, series_site, f"{name}.html")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width, name
+    for name in WITH_MODELS:
+        visit(tab, beside_models_site, f"{name}.html")
         assert tab.evaluate("document.documentElement.scrollWidth") <= width, name
 
 
@@ -113,7 +117,7 @@ def test_markup_in_names_and_messages_does_nothing(tab: Page, series_site: Path)
     assert tab.locator(".finds [role=option]").first.inner_text().startswith("<script>alert(1)</script>")
 
 
-def _axe() -> str:
+def axe_core() -> str:
     """Return the text of axe-core; where npm has not brought it, the tests that need it are left out."""
     here = Path(__file__).resolve().parent
     folders = [Path(os.environ["AXE_CORE"])] if "AXE_CORE" in os.environ else []
@@ -126,7 +130,7 @@ def _axe() -> str:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(browser: Browser, series_site: Path, scheme: Any) -> None:
-    axe = _axe()
+    axe = axe_core()
     context = browser.new_context(color_scheme=scheme, viewport={"width": 1280, "height": 900})
     tab = context.new_page()
     # What is not about colours is the same in the dark.
@@ -146,7 +150,7 @@ def test_axe_finds_nothing(browser: Browser, series_site: Path, scheme: Any) -> 
 
 
 def test_axe_finds_nothing_in_the_list_of_finds(browser: Browser, series_site: Path) -> None:
-    axe = _axe()
+    axe = axe_core()
     context = browser.new_context()
     tab = context.new_page()
     visit(tab, series_site, "index.html")
