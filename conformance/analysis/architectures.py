@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from conformance.analysis.causes import own_operators
 from conformance.analysis.named import blamed, named_overloads, packet_of
 from conformance.analysis.signature import signature
 from conformance.model.identity import Suite
@@ -289,6 +290,21 @@ def newest_with_architectures(
         if any(row.outcome is not Outcome.NOT_RUN for row in rows):
             return other, rows
     return None
+
+
+def hindered_by_operators(
+    found: Architectures, aten_names: Mapping[str, str], reached: Mapping[str, Sequence[str]]
+) -> dict[str, frozenset[str]]:
+    """Return for each operator the architectures that do not run natively because of an overload that is its own.
+
+    ``aten_names`` has the ATen name of each operator, ``reached`` what its forward reaches (``own_operators``).
+    """
+    concerned = {each.name: each.concerned for each in found.hindrances if each.kind == OPERATOR}
+    hindered: defaultdict[str, set[str]] = defaultdict(set)
+    for name, operators in own_operators(concerned, aten_names, reached).items():
+        for operator in operators:
+            hindered[operator].update(concerned[name])
+    return {operator: frozenset(names) for operator, names in hindered.items()}
 
 
 def _is_whole(run: RunRow) -> bool:

@@ -14,7 +14,8 @@ from conformance.skiplist.observed import Evidence
 class ListedTest:
     """One listed test of a run: its entry, what it is about, how it failed, and what the run says about the entry.
 
-    ``signature`` is empty for a test that left no failure text, such as one that was not run.
+    ``signature`` is empty for a test that left no failure text, such as one that was not run. ``architectures`` are
+    those that do not run natively because of what the test is about, None where no run has results of any.
     """
 
     entry: str
@@ -22,6 +23,7 @@ class ListedTest:
     module: str | None
     signature: str
     evidence: Evidence
+    architectures: frozenset[str] | None = None
 
 
 class Rank(str, Enum):
@@ -30,6 +32,7 @@ class Rank(str, Enum):
     TESTS = "tests"
     OPERATORS = "operators"
     CORE = "core"
+    ARCHITECTURES = "architectures"
 
     def __str__(self) -> str:
         return self.value
@@ -41,7 +44,9 @@ class Cause:
 
     ``tests`` are its listed tests; of those ``stale`` pass already. An operator (or module) is free when no other
     cause keeps a test of it on the list; ``touched`` are the operators with at least one of the tests. ``core`` are the
-    overloads of Core ATen whose own operators are all free then, None where they are not known.
+    overloads of Core ATen whose own operators are all free then, None where they are not known. ``architectures`` are
+    those that do not run natively because of what its tests are about, passing ones left out; None where no run has
+    results of any.
     """
 
     name: str
@@ -51,6 +56,7 @@ class Cause:
     operators: tuple[str, ...]
     modules: tuple[str, ...]
     core: tuple[str, ...] | None
+    architectures: tuple[str, ...] | None = None
 
 
 def rank_causes(
@@ -68,11 +74,14 @@ def rank_causes(
     counts: Counter[str] = Counter()
     stale: Counter[str] = Counter()
     holding: dict[tuple[str, str], set[str]] = {}
+    hindered: dict[str, set[str]] = {}
     for test in listed:
         cause = cause_of(test)
         if cause:
             counts[cause] += 1
             stale[cause] += test.evidence is Evidence.PASSES
+            if test.architectures is not None:
+                hindered.setdefault(cause, set()).update(() if test.evidence is Evidence.PASSES else test.architectures)
         for noun, name in (("op", test.op), ("module", test.module)):
             if name is not None:
                 holding.setdefault((noun, name), set()).add(cause)
@@ -92,6 +101,7 @@ def rank_causes(
             operators=tuple(free.get(("op", cause), ())),
             modules=tuple(free.get(("module", cause), ())),
             core=None if freed_core is None else tuple(freed_core.get(cause, ())),
+            architectures=tuple(sorted(hindered[cause])) if cause in hindered else None,
         )
         for cause, count in counts.items()
     ]
@@ -103,6 +113,7 @@ def _weights(cause: Cause, by: Rank) -> tuple[int, ...]:
         Rank.TESTS: -cause.tests,
         Rank.OPERATORS: -len(cause.operators),
         Rank.CORE: -len(cause.core or ()),
+        Rank.ARCHITECTURES: -len(cause.architectures or ()),
     }
     return (weights.pop(by), *weights.values())
 

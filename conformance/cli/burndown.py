@@ -53,10 +53,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--rank",
-    type=click.Choice(["tests", "operators", "core"]),
+    type=click.Choice(["tests", "operators", "core", "architectures"]),
     default="tests",
     show_default=True,
-    help="Rank causes by what they free: listed tests, operators, or overloads of Core ATen.",
+    help="Rank causes by what they free: listed tests, operators, overloads of Core ATen; or by the architectures "
+    "that do not run natively because of them.",
 )
 @click.option(
     "--today",

@@ -7,6 +7,13 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Literal
 
+from conformance.analysis.architectures import (
+    Architectures,
+    architectures_of,
+    failing_alike,
+    hindered_by_operators,
+    newest_with_architectures,
+)
 from conformance.analysis.burndown import (
     Age,
     Announcement,
@@ -22,17 +29,22 @@ from conformance.analysis.burndown import (
 )
 from conformance.analysis.burndown_rate import Forecast, forecast
 from conformance.analysis.causes import Cause, ListedTest, Rank, own_operators, rank_causes
+from conformance.analysis.named import packet_of
+from conformance.analysis.opdb import load, public_version, versions
 from conformance.analysis.verdict import expectation_of
 from conformance.errors import UsageError
+from conformance.model.operator import OperatorStatus
 from conformance.model.outcome import Outcome
+from conformance.model.overload import Phase
 from conformance.report.words import counted
 from conformance.skiplist.observed import Evidence, Observed, evidence
-from conformance.store import history, resolve_run, runs
+from conformance.store import history, operators, registrations, resolve_run, results, runs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from conformance.model.listed import ListedEntry
+    from conformance.model.overload import Snapshot
     from conformance.store import Database, RunRow
 
 By = Literal["category", "owner", "op", "file"]
@@ -55,7 +67,8 @@ class Present:
     """What the newest run shows of the list in force in it.
 
     ``evidence`` counts the listed tests by what the run says about their entries. ``core_of`` is the version of torch
-    whose Core ATen the causes were held against, empty where there is no snapshot of it.
+    whose Core ATen the causes were held against, empty where there is no snapshot of it. ``models`` is None where no
+    run of the device has a result of an architecture.
     """
 
     run: RunRow
@@ -66,6 +79,15 @@ class Present:
     signatures: tuple[Cause, ...]
     without_signature: int
     core_of: str
+    models: Models | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The architectures of a run on the device of the newest run: that run, or the newest one that has any."""
+
+    run: RunRow
+    found: Architectures
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +244,9 @@ def present_of(db: Database, run: RunRow, rank: Rank, today: date) -> Present:
     ends = history.ends_of(db, run.id, listed.keys())
     subjects = history.subjects(db, listed.keys())
     signatures = history.signatures_of(db, run.id, listed.keys())
+    models = _models(db, run)
+    snapshot = _snapshot(run.torch_version)
+    hindered = _hindered(db, run, models, snapshot)
     tests = [
         ListedTest(
             entry=entries[entry].entry_id,
@@ -229,10 +254,11 @@ def present_of(db: Database, run: RunRow, rank: Rank, today: date) -> Present:
             module=subjects[ref].module,
             signature=signatures.get(ref, ""),
             evidence=evidence(expectation_of(entries[entry]), [Observed(*ends[ref])]),
+            architectures=None if hindered is None else hindered(subjects[ref], signatures.get(ref, "")),
         )
         for ref, entry in listed.items()
     ]
-    core, core_of = _core(run.torch_version)
+    core = None if snapshot is None else _core(snapshot)
     per_entry = Counter(listed.values())
     return Present(
         run=run,
@@ -242,25 +268,60 @@ def present_of(db: Database, run: RunRow, rank: Rank, today: date) -> Present:
         causes=rank_causes(tests, lambda test: test.entry, core=core, by=rank),
         signatures=rank_causes(tests, lambda test: test.signature, core=core, by=rank),
         without_signature=sum(not test.signature for test in tests),
-        core_of=core_of,
+        core_of="" if snapshot is None else public_version(run.torch_version),
+        models=models,
     )
 
 
-def _core(torch_version: str) -> tuple[dict[str, tuple[str, ...]] | None, str]:
-    """Return the own operators of each overload of Core ATen, and the version of torch; None without a snapshot."""
-    from conformance.analysis.opdb import load, public_version, versions
-    from conformance.model.overload import Phase
-
+def _snapshot(torch_version: str) -> Snapshot | None:
     version = public_version(torch_version)
-    if version not in versions():
-        return None, ""
-    snapshot = load(version)
-    core = own_operators(
+    return load(version) if version in versions() else None
+
+
+def _forward(snapshot: Snapshot | None) -> dict[str, Sequence[str]]:
+    operators = snapshot.operators if snapshot else ()
+    return {operator.name: operator.reached.get(Phase.FORWARD, ()) for operator in operators}
+
+
+def _core(snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
+    """Return the own operators of each overload of Core ATen."""
+    return own_operators(
         (overload.name for overload in snapshot.core),
         {operator.name: operator.aten_name for operator in snapshot.operators},
-        {operator.name: operator.reached.get(Phase.FORWARD, ()) for operator in snapshot.operators},
+        _forward(snapshot),
     )
-    return core, version
+
+
+def _models(db: Database, run: RunRow) -> Models | None:
+    found = newest_with_architectures(run, runs(db), lambda run_id: results(db, run_id, of_architectures=True))
+    if found is None:
+        return None
+    source, rows = found
+    known = {packet_of(each.overload) for each in registrations(db, source.id)}
+    return Models(source, architectures_of(rows, observed=bool(source.probe), known=known))
+
+
+def _hindered(
+    db: Database, run: RunRow, models: Models | None, snapshot: Snapshot | None
+) -> Callable[[history.Subject, str], frozenset[str]] | None:
+    """Return what tells which architectures do not run natively because of what a listed test is about.
+
+    Those are the test's own architecture, those that an overload of its operator hinders, and those that fail with its
+    signature. None where no run has results of any.
+    """
+    if models is None:
+        return None
+    aten_names = {operator.name: operator.aten_name for operator in operators(db, run.id)}
+    aten_names |= {operator.name: operator.aten_name for operator in (snapshot.operators if snapshot else ())}
+    by_operator = hindered_by_operators(models.found, aten_names, _forward(snapshot))
+    alike = failing_alike(models.found)
+    broken = {each.name for each in models.found.items if each.status is not OperatorStatus.NATIVE}
+
+    def hindered(subject: history.Subject, signature: str) -> frozenset[str]:
+        own = frozenset(() if subject.architecture is None else (subject.architecture,)) & broken
+        return own | by_operator.get(subject.op or "", frozenset()) | (alike(signature) if signature else frozenset())
+
+    return hindered
 
 
 def burndown_of(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from conformance.analysis.burndown import Kind
 from conformance.analysis.burndown_rate import CONFIDENCE, HORIZON_DAYS, LEAST_STEPS, Outlook
+from conformance.model.operator import OperatorStatus
 from conformance.report.page import Block, Lines, Page, Paragraph, Row, Table, limited
 from conformance.report.words import NO_DATA, counted, number, share
 from conformance.skiplist.observed import Evidence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from conformance.analysis.burndown import Movement, Part, Point
     from conformance.analysis.burndown_rate import Forecast
     from conformance.analysis.causes import Cause
-    from conformance.report.burndown import Burndown, Present, Series
+    from conformance.report.burndown import Burndown, Models, Present, Series
 
 _EVIDENCE = {
     Evidence.PASSES: "passes: its entry can go",
@@ -171,11 +172,13 @@ def _causes(present: Present, top: int) -> list[Block]:
         ("What to fix next: entries", "entry", present.causes),
         ("What to fix next: failures of the listed tests", "signature", present.signatures),
     ):
-        rows = [_cause(cause, with_core=bool(core)) for cause in causes]
+        rows = [_cause(cause, with_core=bool(core), with_models=present.models is not None) for cause in causes]
         few, more = limited(rows, top)
         if few:
-            headings = (name, "tests", "pass\nalready", "operators\ntouched", "freed", "modules\nfreed", *core)
+            models = ("archi-\ntectures",) if present.models else ()
+            headings = (name, "tests", "pass\nalready", "operators\ntouched", "freed", "modules\nfreed", *core, *models)
             blocks.append(Table(title, headings, few, more))
+    blocks += _models(present, top)
     shown, _ = limited(present.causes, top)
     if shown:
         blocks.append(Lines("Why they are listed", tuple(_why(present, cause) for cause in shown)))
@@ -184,9 +187,38 @@ def _causes(present: Present, top: int) -> list[Block]:
     return blocks
 
 
-def _cause(cause: Cause, *, with_core: bool) -> Row:
+def _cause(cause: Cause, *, with_core: bool, with_models: bool) -> Row:
     freed = (len(cause.operators), len(cause.modules), *((len(cause.core or ()),) if with_core else ()))
-    return (cause.name, *map(number, (cause.tests, cause.stale, cause.touched, *freed)))
+    hindered = (len(cause.architectures or ()),) if with_models else ()
+    return (cause.name, *map(number, (cause.tests, cause.stale, cause.touched, *freed, *hindered)))
+
+
+def _models(present: Present, top: int) -> list[Block]:
+    """Return which architectures run as they are, and what hinders most of the others."""
+    models = present.models
+    if models is None:
+        return [
+            Paragraph(
+                f"Architectures: {NO_DATA}. No run on this device has a result of one (`conformance run models`)."
+            )
+        ]
+    found = models.found
+    as_is = (
+        f"{number(found.as_is)} of {counted(len(found.items), 'architecture')} run as they are in run {models.run.id}"
+        + (f", {number(found.count(OperatorStatus.NATIVE))} of them natively." if found.observed else ".")
+    )
+    rows: list[Row] = [
+        (each.name, number(len(each.blocks)), number(len(each.alone)), number(len(each.on_cpu)))
+        for each in found.hindrances
+    ]
+    few, more = limited(rows, top)
+    if not few:
+        return [Paragraph(as_is)]
+    title = "What to fix next: what keeps architectures from running natively"
+    return [
+        Paragraph(as_is),
+        Table(title, ("overload or failure", "blocks", "it alone", "only falls\nback"), few, more),
+    ]
 
 
 def _why(present: Present, cause: Cause) -> str:
@@ -251,6 +283,7 @@ def _present_document(present: Present) -> dict[str, object]:
                 "operators": list(cause.operators),
                 "modules": list(cause.modules),
                 "core": None if cause.core is None else list(cause.core),
+                "architectures": None if cause.architectures is None else list(cause.architectures),
             }
             for cause in causes
         ]
@@ -263,4 +296,24 @@ def _present_document(present: Present) -> dict[str, object]:
         "entries": documents(present.causes),
         "signatures": documents(present.signatures),
         "without_signature": present.without_signature,
+        "models": None if present.models is None else _models_document(present.models),
+    }
+
+
+def _models_document(models: Models) -> dict[str, object]:
+    return {
+        "run": models.run.id,
+        "total": len(models.found.items),
+        "as_is": models.found.as_is,
+        "hindrances": [
+            {
+                "kind": each.kind,
+                "title": each.name,
+                "outcome": each.outcome or None,
+                "blocks": list(each.blocks),
+                "alone": list(each.alone),
+                "on_cpu": list(each.on_cpu),
+            }
+            for each in models.found.hindrances
+        ],
     }

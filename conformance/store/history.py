@@ -46,6 +46,7 @@ class Subject(NamedTuple):
     op: str | None
     module: str | None
     dtype: str | None
+    architecture: str | None = None
 
 
 def ends(db: Database, run_id: int) -> dict[str, tuple[Outcome, Overloads]]:
@@ -150,9 +151,12 @@ def subjects(db: Database, test_refs: Collection[int]) -> dict[int, Subject]:
     """Return what each of the tests is about."""
     names = _names(db)
     return {
-        ref: Subject(names[file], names[template], names.get(op), names.get(module), names.get(dtype))
-        for ref, file, template, op, module, dtype in db.query(
-            """SELECT id, file_id, template_id, op_id, module_id, dtype_id FROM test
+        ref: Subject(
+            *(names[file], names[template], names.get(op), names.get(module), names.get(dtype)),
+            names.get(architecture),
+        )
+        for ref, file, template, op, module, dtype, architecture in db.query(
+            """SELECT id, file_id, template_id, op_id, module_id, dtype_id, architecture_id FROM test
             WHERE id IN (SELECT value FROM json_each(?))""",
             (_numbers(test_refs),),
         )

@@ -7,9 +7,13 @@ from conformance.skiplist.observed import Evidence
 
 
 def listed(
-    entry: str, op: str | None = None, module: str | None = None, evidence: Evidence = Evidence.HOLDS
+    entry: str,
+    op: str | None = None,
+    module: str | None = None,
+    evidence: Evidence = Evidence.HOLDS,
+    architectures: frozenset[str] | None = None,
 ) -> ListedTest:
-    return ListedTest(entry, op, module, "", evidence)
+    return ListedTest(entry, op, module, "", evidence, architectures)
 
 
 LISTED = [
@@ -79,3 +83,21 @@ def test_own_operators_are_those_of_the_name_or_those_that_reach_little_else() -
         "aten::mul.Tensor": ("mul",),
         "aten::nobody": (),
     }
+
+
+def test_architectures_of_tests_that_pass_do_not_count_and_none_at_all_is_no_data() -> None:
+    tests = [
+        listed("few", "sin", architectures=frozenset({"llama"})),
+        listed("most", "cos", architectures=frozenset({"llama", "mpt"})),
+        listed("most", "tan", architectures=frozenset({"t5"})),
+        listed("stale", "exp", evidence=Evidence.PASSES, architectures=frozenset({"a", "b", "c", "d"})),
+        listed("none", "add", architectures=frozenset()),
+    ]
+    found = rank_causes(tests, lambda one: one.entry, by=Rank.ARCHITECTURES)
+    assert [(cause.name, cause.architectures) for cause in found] == [
+        ("most", ("llama", "mpt", "t5")),
+        ("few", ("llama",)),
+        ("none", ()),
+        ("stale", ()),
+    ]
+    assert {cause.architectures for cause in rank_causes(LISTED, lambda one: one.entry)} == {None}

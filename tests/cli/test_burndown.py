@@ -21,6 +21,7 @@ from conformance.model.result import FallbackAccount, Result
 from conformance.model.run import PlanScope, RunState
 from conformance.report.burndown import Burndown, Series
 from conformance.report.burndown_svg import render_svg
+from tests.publish.architectures import write_architectures
 from tests.report.listed_runs import id_of, listed_entry, plan, write_listed_run
 from tests.report.runs import write_run
 from tests.skiplist.building import entry_text, list_text
@@ -129,6 +130,49 @@ def test_the_parts_add_up_to_the_listed_tests_at_both_ends(
     found = document("--db", database, "--by", by)["runs"]["parts"]
     assert [(part["key"], part["first"], part["last"]) for part in found] == parts
     assert (sum(part["first"] for part in found), sum(part["last"] for part in found)) == (5, 3)
+
+
+def test_without_a_run_of_architectures_there_is_no_data_on_them(database: Path) -> None:
+    write_architectures(database)  # emulated, and the listed runs are not
+    present = document("--db", database, "--rank", "architectures")["present"]
+    assert present["models"] is None
+    assert {one["architectures"] for one in (*present["entries"], *present["signatures"])} == {None}
+    output = run("--db", database)
+    assert "Architectures: no data. No run on this device" in output
+    assert "archi-" not in output
+
+
+def test_causes_are_ranked_by_the_architectures_that_they_keep_from_running_natively(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    qr = "NotImplementedError: Could not run 'aten::linalg_qr' with arguments from the 'neuron' backend."
+    cos8 = id_of("cos", "int8")
+    write_listed_run(
+        path,
+        "2026-11-04",
+        {ADD: "many", ADD8: "many", SUB: "many", SIN: "sine", DET: "qr", cos8: "stale"},
+        ends={
+            DET: Result(DET, Outcome.FAILED, message=qr, signature=qr),
+            cos8: Result(cos8, Outcome.PASSED, fallback=FallbackAccount()),
+        },
+    )
+    write_architectures(path, emulated=False)
+    present = document("--db", path, "--rank", "architectures")["present"]
+    assert [(one["name"], one["architectures"]) for one in present["entries"]] == [
+        ("sine", ["falcon", "t5"]),
+        ("qr", ["jamba", "mixtral"]),
+        ("many", []),
+        ("stale", []),
+    ]
+    assert {one["name"]: one["architectures"] for one in present["signatures"]} == {
+        "no kernel for OP": ["falcon", "t5"],
+        qr: ["jamba", "mixtral"],
+    }
+    assert (present["models"]["run"], present["models"]["as_is"], present["models"]["total"]) == (2, 3, 10)
+    assert present["models"]["hindrances"][0]["title"] == "aten::linalg_qr"
+    output = run("--db", path, "--rank", "architectures", "--format", "md")
+    assert "3 of 10 architectures run as they are in run 2, 2 of them natively." in output
+    assert "What to fix next: what keeps architectures from running natively" in output
+    assert output.index("sine") < output.index("qr") < output.index("many")
 
 
 def test_the_text_has_the_announced_number_apart(database: Path) -> None:

@@ -51,7 +51,7 @@ FATES: dict[str, tuple[Fate, Fate, Fate]] = {
 }
 
 
-def write_architectures(path: Path, *, copies: int = 1, probe: str = "observer") -> Path:
+def write_architectures(path: Path, *, copies: int = 1, probe: str = "observer", emulated: bool = True) -> Path:
     """Write a complete run of these architectures; with ``copies`` each under that many names."""
     with Database.create_or_open(path) as database:
         writer = RunWriter(database, flush_interval_s=3600)
@@ -61,6 +61,7 @@ def write_architectures(path: Path, *, copies: int = 1, probe: str = "observer")
             command="conformance run models --device neuron",
             torch_version="2.13.0",
             probe=probe,
+            emulated=emulated,
         )
         writer.begin(replace(run, created_at="2026-11-20T02:00:00Z"))
         fates = {
