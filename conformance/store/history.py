@@ -167,9 +167,12 @@ def subjects_by_id(db: Database, run_id: int, test_ids: Collection[str]) -> dict
     """Return what each of the planned tests of a run is about, by test id."""
     names = _names(db)
     return {
-        test_id: Subject(names[file], names[template], names.get(op), names.get(module), names.get(dtype))
-        for test_id, file, template, op, module, dtype in db.query(
-            """SELECT test_id, file_id, template_id, op_id, module_id, dtype_id
+        test_id: Subject(
+            *(names[file], names[template], names.get(op), names.get(module), names.get(dtype)),
+            names.get(architecture),
+        )
+        for test_id, file, template, op, module, dtype, architecture in db.query(
+            """SELECT test_id, file_id, template_id, op_id, module_id, dtype_id, architecture_id
             FROM test JOIN plan ON plan.run_id = ? AND plan.test_ref = test.id
             WHERE test_id IN (SELECT value FROM json_each(?))""",
             (run_id, json.dumps(list(test_ids))),

@@ -130,7 +130,7 @@ def test_subjects_and_plan_rows_are_those_of_the_results(sample: Database) -> No
     rows = {row.test_id: row for row in results(sample, 1)}
     by_id = history.subjects_by_id(sample, 1, rows)
     assert {test_id: tuple(subject) for test_id, subject in by_id.items()} == {
-        row.test_id: (row.file, row.template, row.op, row.module, row.dtype) for row in rows.values()
+        row.test_id: (row.file, row.template, row.op, row.module, row.dtype, row.architecture) for row in rows.values()
     }
     numbers = dict(sample.query("SELECT id, test_id FROM test"))
     by_ref = history.subjects(sample, numbers.keys())
