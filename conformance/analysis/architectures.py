@@ -17,6 +17,7 @@ from conformance.model.run import RunState
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from conformance.model.calls import ArchitectureCalls
     from conformance.store import ResultRow, RunRow
 
 # What each template of the suite asks, in the order of the columns. Nothing tests `compile` yet: it has no data.
@@ -66,11 +67,15 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """One architecture in one run, with its phases by their names."""
+    """One architecture in one run, with its phases by their names.
+
+    ``recorded`` are the overloads that it calls by the record that comes with the harness, None where it has none.
+    """
 
     name: str
     status: OperatorStatus
     phases: Mapping[str, Phase]
+    recorded: tuple[str, ...] | None = None
 
     @property
     def as_is(self) -> bool:
@@ -94,13 +99,13 @@ class Architecture:
 
     @property
     def calls(self) -> tuple[str, ...]:
-        """Return the overloads and operators that it is known to call, sorted: it calls many more.
+        """Return the overloads and operators that it is known to call, sorted.
 
-        A run records those that ran on the CPU and those that a failure is about; of those that ran on the device
-        nothing is written down.
+        A run has those that ran on the CPU and those that a failure is about; of those that ran on the device nothing
+        is written down there. The record has all that reached a device of one version of torch and transformers.
         """
         inside = {name for phase in self.phases.values() for name in phase.inside}
-        return tuple(sorted({*self.fallback, *self.blockers, *inside}))
+        return tuple(sorted({*self.fallback, *self.blockers, *inside, *(self.recorded or ())}))
 
     @property
     def reason(self) -> str:
@@ -132,11 +137,15 @@ class Hindrance:
 
 @dataclass(frozen=True, slots=True)
 class Architectures:
-    """All architectures that a run planned, by name, and what hinders them, the most first."""
+    """All architectures that a run planned, by name, and what hinders them, the most first.
+
+    ``record`` says with which versions it was recorded what they call, empty where it was not.
+    """
 
     items: tuple[Architecture, ...]
     hindrances: tuple[Hindrance, ...]
     observed: bool
+    record: str = ""
 
     @property
     def as_is(self) -> int:
@@ -172,10 +181,17 @@ def architecture_status(outcomes: Iterable[Outcome], *, fell_back: bool) -> Oper
     return OperatorStatus.PARTIAL if seen & {*_PASSES, Outcome.FLAKY} else OperatorStatus.FAILING
 
 
-def architectures_of(rows: Iterable[ResultRow], *, observed: bool, known: Collection[str] = ()) -> Architectures:
+def architectures_of(
+    rows: Iterable[ResultRow],
+    *,
+    observed: bool,
+    known: Collection[str] = (),
+    recorded: ArchitectureCalls | None = None,
+) -> Architectures:
     """Judge the tests of architectures of one run; rows of other tests are left out.
 
     ``observed`` tells whether a probe looked for fallbacks, ``known`` are names of ATen's operators (``histc``).
+    ``recorded`` is the record of what architectures call, None where there is none for the run's torch.
     """
     found: defaultdict[str, dict[str, Phase]] = defaultdict(dict)
     for row in rows:
@@ -190,10 +206,12 @@ def architectures_of(rows: Iterable[ResultRow], *, observed: bool, known: Collec
                 fell_back=any(phase.fallback for phase in phases.values()),
             ),
             phases=phases,
+            recorded=None if recorded is None else recorded.overloads.get(name),
         )
         for name, phases in sorted(found.items())
     )
-    return Architectures(items, hindrances(items), observed)
+    record = "" if recorded is None else f"torch {recorded.torch} and transformers {recorded.transformers}"
+    return Architectures(items, hindrances(items), observed, record)
 
 
 def _phase(row: ResultRow, known: Collection[str]) -> Phase:

@@ -111,6 +111,49 @@ def snapshot(parent: Path) -> None:
     )
 
 
+@command.command("architectures", short_help="Record which overloads architectures call.")
+@click.option(
+    "--out",
+    "parent",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    default="op_db",
+    show_default=True,
+    help="Its folder named after the torch version gets the record.",
+)
+def architectures(parent: Path) -> None:
+    """Record which overloads each architecture of the installed transformers calls, for the website.
+
+    Runs tiny models on tensors that say they are on a device and compute on the CPU; takes about a minute.
+    """
+    import os
+    import sys
+
+    # The device that is pretended takes the place of an installed backend.
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    from conformance.analysis.calls import FILE, text_of
+    from conformance.analysis.opdb import public_version
+    from conformance.engine.facts import check_torch
+    from conformance.errors import InfrastructureError
+    from conformance.readiness.calls import record_calls
+    from conformance.suites.models.tiny import architectures as every
+    from conformance.suites.snapshot import prepare_folder
+
+    folder = prepare_folder(parent, public_version(check_torch()))
+    with click.progressbar(length=len(every()), label="recording architectures", file=sys.stderr) as bar:
+        calls = record_calls(progress=lambda _: bar.update(1))
+    try:
+        (folder / FILE).write_text(text_of(calls), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InfrastructureError(
+            "snapshot-unwritable", f"cannot write {folder / FILE}: {error.strerror or error}; give --out another folder"
+        ) from error
+    click.echo(
+        f"{folder / FILE}: torch {calls.torch}, transformers {calls.transformers}, "
+        f"{len(calls.overloads):,} architectures recorded, {len(calls.unseen):,} not or in part"
+    )
+
+
 def _default() -> Snapshot:
     """Load the installed torch's snapshot, or the newest with a note on stderr."""
     from importlib.metadata import PackageNotFoundError, version

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from conformance.analysis.architectures import OPERATOR, Architectures, is_about
 from conformance.analysis.causes import own_operators
+from conformance.analysis.named import packet_of
 from conformance.publish.pages import Link
 from conformance.publish.slugs import named_anchor
 
@@ -41,17 +42,15 @@ class Callers:
     others: tuple[str, ...]
 
 
-def callers_of(found: Architectures, names: Iterable[str]) -> Callers:
-    """Return the architectures that are known to call any of the overloads, or operators of ATen's."""
-    wanted = tuple(names)
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """An operator's own overloads that architectures are known to call, and the architectures that call any of them.
 
-    def concerns(said: Iterable[str]) -> bool:
-        return any(is_about(name, one) or is_about(one, name) for one in said for name in wanted)
+    In place of an overload that is not known the name stands that ATen has for the operator.
+    """
 
-    blocked = tuple(each.name for each in found.items if concerns(each.blockers))
-    return Callers(
-        blocked, tuple(each.name for each in found.items if concerns(each.calls) and each.name not in blocked)
-    )
+    names: tuple[str, ...]
+    callers: Callers
 
 
 def called_overloads(findings: Findings) -> frozenset[str]:
@@ -64,30 +63,51 @@ def by_overload(findings: Findings, overloads: Iterable[str]) -> dict[str, Calle
     """Return for each overload that an architecture is known to call which ones do."""
     if findings.models is None:
         return {}
-    found = findings.models.found
-    exact = {name for each in found.items for name in each.calls}
-    packets = {name for name in exact if "::" not in name}
+    calling, blocked = _index(findings.models.found)
     return {
-        overload: callers_of(found, [overload])
+        overload: _callers(calling, blocked, names)
         for overload in overloads
-        if overload in exact or any(is_about(overload, packet) for packet in packets)
+        if (names := [name for name in (overload, packet_of(overload)) if name in calling])
     }
 
 
-def by_operator(findings: Findings, forward: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """Return for each operator the overloads called by architectures whose own tests are its tests.
+def by_operator(findings: Findings, forward: Mapping[str, Sequence[str]]) -> dict[str, Owned]:
+    """Return for each operator the overloads called by architectures that are its own, and which ones call them.
 
-    Those are the operators of the overload's name, or without any the ones that reach it and the fewest others.
+    An operator's own overloads are those of its name; an overload that no operator is named after is the own one of
+    those that reach it and the fewest others.
     """
     if findings.models is None:
         return {}
-    called = {name for each in findings.models.found.items for name in each.calls}
+    calling, blocked = _index(findings.models.found)
     aten_names = {operator.name: operator.aten_name for operator in findings.operators if operator.aten_name}
     owned: defaultdict[str, list[str]] = defaultdict(list)
-    for name, operators in own_operators(called, aten_names, forward).items():
+    for name, operators in own_operators(calling, aten_names, forward).items():
         for operator in operators:
             owned[operator].append(name)
-    return {operator: tuple(names) for operator, names in owned.items()}
+    return {operator: Owned(tuple(names), _callers(calling, blocked, names)) for operator, names in owned.items()}
+
+
+_Index = dict[str, set[str]]
+
+
+def _index(found: Architectures) -> tuple[_Index, _Index]:
+    """Return the architectures by what they are known to call, and by what blocks them."""
+    calling: defaultdict[str, set[str]] = defaultdict(set)
+    blocked: defaultdict[str, set[str]] = defaultdict(set)
+    for each in found.items:
+        for name in each.calls:
+            calling[name].add(each.name)
+        for name in each.blockers:
+            blocked[name].add(each.name)
+    return dict(calling), dict(blocked)
+
+
+def _callers(calling: _Index, blocked: _Index, names: Iterable[str]) -> Callers:
+    wanted = tuple(names)
+    held = {one for name in wanted for one in blocked.get(name, ())}
+    every = {one for name in wanted for one in calling.get(name, ())}
+    return Callers(tuple(sorted(held)), tuple(sorted(every - held)))
 
 
 def architecture_link(name: str) -> Link:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.analysis.groups import FailureGroup as Group
+    from conformance.publish.architectures import Owned
     from conformance.publish.findings import Findings
     from conformance.publish.matrix import TestKey
     from conformance.store import RunRow
@@ -29,7 +30,7 @@ class Site:
 
     ``address`` is where the site will be on the web, with a slash at its end, or empty. ``groups`` are the run's
     failures by signature. ``phases`` has for each operator the overloads that it reaches, ``forward`` those of its
-    forward alone; ``owned`` the overloads that architectures are known to call and that its tests are tests of.
+    forward alone; ``owned`` its own overloads that architectures are known to call.
     ``places`` has the index of each test in the history's matrix, ``files`` the page of each file.
     """
 
@@ -39,7 +40,7 @@ class Site:
     causes: Sequence[Cause]
     phases: Mapping[str, Mapping[Phase, Sequence[str]]]
     forward: Mapping[str, Sequence[str]]
-    owned: Mapping[str, Sequence[str]]
+    owned: Mapping[str, Owned]
     places: Mapping[str, int]
     files: Mapping[str, str]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from conformance.analysis.architectures import OPERATOR, Architecture, Architectures, Hindrance, Phase
 from conformance.analysis.repeat import repeat_command
 from conformance.model.operator import OperatorStatus
-from conformance.publish.architectures import architecture_link, callers_of
+from conformance.publish.architectures import Callers, Owned, architecture_link
 from conformance.publish.charts import Tally, stacked_bar
 from conformance.publish.context import signature_anchor
 from conformance.publish.failures import clipped, whole_words
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _HINDRANCES_SHOWN = 20
 _NAMES_SHOWN = 6
 _OPERATOR_NAMES = 20
+_OVERLOADS_NAMED = 4
 
 
 def models_page(site: Site) -> ModelsPage:
@@ -131,6 +132,13 @@ def _unknown(found: Architectures) -> tuple[str, ...]:
         "A run records which overloads ran on the CPU and which a failure is about, and not those that ran on the "
         "device: an architecture calls many more than are listed here."
     )
+    if found.record:
+        lacking_it = sum(each.recorded is None for each in found.items)
+        lacking = f" Of {counted(lacking_it, 'architecture')} nothing is recorded." if lacking_it else ""
+        sentences.append(
+            f"Which ones it calls was recorded once, with {found.record}, on tensors that say they are on a device: "
+            f"overloads and operators name their architectures.{lacking}"
+        )
     return tuple(sentences)
 
 
@@ -254,14 +262,22 @@ def operator_models(site: Site, subject: Subject) -> OperatorModels:
     finding = site.findings.models
     if finding is None:
         return OperatorModels(no_data(site), (), (), (), ())
-    names = site.owned.get(subject.name, ())
-    callers = callers_of(finding.found, names)
-    blocked = tuple(map(architecture_link, callers.blocked))
-    others = tuple(map(architecture_link, callers.others))
-    if names:
-        verb = "is" if len(names) == 1 else "are"
-        known = f"{_listed(names)} {verb} known to be called by {number(len(blocked) + len(others))}"
-        sentence = f"Of {counted(finding.total, 'architecture')}, {known}; {number(len(blocked))} of them fail at it."
+    found = finding.found
+    owned = site.owned.get(subject.name, Owned((), Callers((), ())))
+    blocked = tuple(map(architecture_link, owned.callers.blocked))
+    others = tuple(map(architecture_link, owned.callers.others))
+    recorded = f", as recorded with {found.record}" if found.record else ""
+    if owned.names:
+        own = _listed(owned.names) if len(owned.names) <= _OVERLOADS_NAMED else counted(len(owned.names), "overload")
+        sentence = (
+            f"{number(len(blocked) + len(others))} of {counted(finding.total, 'architecture')} are known to call {own}"
+            f"{recorded}; {number(len(blocked))} of them fail at it."
+        )
+    elif found.record:
+        sentence = (
+            f"None of {counted(finding.total, 'architecture')} is known to call an overload that is this operator's own"
+            f"{recorded}. What it is made of they may call all the same."
+        )
     else:
         sentence = (
             f"Not known: none of {counted(finding.total, 'architecture')} failed at it or ran it on the CPU, and what "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from conformance.analysis import opdb
 from conformance.analysis.architectures import architectures_of, newest_with_architectures
+from conformance.analysis.calls import recorded_calls
 from conformance.analysis.coverage import coverage
 from conformance.analysis.named import packet_of
 from conformance.model.operator import ModuleInventory, OperatorInfo, OperatorStatus
@@ -141,7 +142,8 @@ def _models(database: Database, run: RunRow, every: Sequence[RunRow]) -> ModelsF
         return None
     source, rows = found
     known = {packet_of(each.overload) for each in registrations(database, source.id)}
-    return ModelsFinding(source, architectures_of(rows, observed=bool(source.probe), known=known))
+    recorded = recorded_calls(source.torch_version)
+    return ModelsFinding(source, architectures_of(rows, observed=bool(source.probe), known=known, recorded=recorded))
 
 
 def _snapshot(run: RunRow) -> Snapshot | None:

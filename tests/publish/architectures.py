@@ -51,15 +51,20 @@ FATES: dict[str, tuple[Fate, Fate, Fate]] = {
 }
 
 
-def write_architectures(path: Path, *, copies: int = 1, probe: str = "observer", emulated: bool = True) -> Path:
-    """Write a complete run of these architectures; with ``copies`` each under that many names."""
+def write_architectures(
+    path: Path, *, copies: int = 1, probe: str = "observer", emulated: bool = True, torch_version: str = "2.99.0"
+) -> Path:
+    """Write a complete run of these architectures; with ``copies`` each under that many names.
+
+    No record of what architectures call comes with the harness for its torch, unless one is asked for.
+    """
     with Database.create_or_open(path) as database:
         writer = RunWriter(database, flush_interval_s=3600)
         run = info(
             key=f"{0xA0DE15:032x}",
             suites=("models",),
             command="conformance run models --device neuron",
-            torch_version="2.13.0",
+            torch_version=torch_version,
             probe=probe,
             emulated=emulated,
         )

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance.model.calls import ArchitectureCalls
 from conformance.model.outcome import Outcome
-from conformance.publish.architectures import callers_of, hindered
+from conformance.publish import source
+from conformance.publish.architectures import hindered
 from conformance.publish.context import Site, survey
 from conformance.publish.models import architecture_tallies, headline, models_page, models_sentence, operator_models
 from conformance.publish.overloads import overloads_page
@@ -54,7 +56,7 @@ def test_the_page_beside_a_run_of_operators(beside: Site) -> None:
     found = models_page(beside)
     assert found.other_run == (
         "Run 2, which this site shows, has no result of an architecture. These are of run 3 (2026-11-20) on the same "
-        "device: torch 2.13.0, complete."
+        "device: torch 2.99.0, complete."
     )
     # A test of another run stands on no page of this site.
     assert {cell.href for row in found.rows for cell in row.cells} == {""}
@@ -164,4 +166,32 @@ def test_nothing_is_hindered_by_an_overload_that_no_architecture_is_known_to_cal
     assert hindered(found, "aten::linalg_qr") == ("jamba", "mixtral")
     assert hindered(found, "aten::qr") == ()
     assert hindered(None, "aten::qr") is None
-    assert callers_of(found, ["aten::sin"]).others == ("falcon", "t5")
+
+
+RECORD = ArchitectureCalls(
+    "2.13.0",
+    "5.0",
+    {"llama": ("aten::add.Tensor", "aten::mm"), "t5": ("aten::add.Tensor", "aten::exp"), "gone": ("aten::qr",)},
+    {"gemma3n": "not made"},
+)
+
+
+def test_a_record_says_what_architectures_call_besides(models_database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "recorded_calls", lambda version: RECORD if version == "2.99.0" else None)
+    site = _survey(models_database, "2")
+    subjects = {one.name: one for one in site.findings.operators}
+    add = operator_models(site, subjects["add"])
+    assert add.sentence == (
+        "2 of 10 architectures are known to call aten::add.Tensor, as recorded with torch 2.13.0 and transformers 5.0; "
+        "0 of them fail at it."
+    )
+    assert [link.text for link in add.calling] == ["llama", "t5"]
+    assert operator_models(site, subjects["clamp"]).sentence.startswith(
+        "None of 10 architectures is known to call an overload that is this operator's own, as recorded"
+    )
+    exp = operator_models(site, subjects["exp"])
+    assert ([link.text for link in exp.blocked], exp.calling) == (["t5"], ())
+    rows = {row.name: row for row in overloads_page(site, measured_overloads(site.findings)).rows}
+    assert (rows["aten::add.Tensor"].blocks, rows["aten::add.Tensor"].others) == (0, 2)
+    assert "aten::qr" not in rows or not rows["aten::qr"].architectures
+    assert models_page(site).unknown[-1].endswith("Of 8 architectures nothing is recorded.")
