@@ -19,7 +19,7 @@ def models_fields(site: Site) -> dict[str, Json]:
     """Return what follows the head of the file; all of it is null where no run has a result of an architecture."""
     finding = site.findings.models
     if finding is None:
-        names = ("models_run", "total", "as_is", "statuses", "phases", "architectures", "hindrances")
+        names = ("models_run", "total", "as_is", "statuses", "phases", "record", "architectures", "hindrances")
         return dict.fromkeys(names)
     found = finding.found
     return {
@@ -34,6 +34,7 @@ def models_fields(site: Site) -> dict[str, Json]:
         "as_is": found.as_is,
         "statuses": {str(status): found.count(status) for status in OperatorStatus},
         "phases": list(found.phases),
+        "record": found.record or None,
         "architectures": [_architecture(each, found.phases, observed=found.observed) for each in found.items],
         "hindrances": [_hindrance(each) for each in found.hindrances],
     }
