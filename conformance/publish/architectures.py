@@ -36,21 +36,14 @@ class ModelsFinding:
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """The architectures known to call an overload or operator: those that it blocks, and the others; sorted."""
+    """The architectures known to call overloads or operators: those that they block, and the others; sorted.
 
-    blocked: tuple[str, ...]
-    others: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Owned:
-    """An operator's own overloads that architectures are known to call, and the architectures that call any of them.
-
-    In place of an overload that is not known the name stands that ATen has for the operator.
+    ``names`` are what is said to be called: in place of an overload that is not known the name of ATen's operator.
     """
 
     names: tuple[str, ...]
-    callers: Callers
+    blocked: tuple[str, ...]
+    others: tuple[str, ...]
 
 
 def called_overloads(findings: Findings) -> frozenset[str]:
@@ -71,7 +64,7 @@ def by_overload(findings: Findings, overloads: Iterable[str]) -> dict[str, Calle
     }
 
 
-def by_operator(findings: Findings, forward: Mapping[str, Sequence[str]]) -> dict[str, Owned]:
+def by_operator(findings: Findings, forward: Mapping[str, Sequence[str]]) -> dict[str, Callers]:
     """Return for each operator the overloads called by architectures that are its own, and which ones call them.
 
     An operator's own overloads are those of its name; an overload that no operator is named after is the own one of
@@ -85,7 +78,7 @@ def by_operator(findings: Findings, forward: Mapping[str, Sequence[str]]) -> dic
     for name, operators in own_operators(calling, aten_names, forward).items():
         for operator in operators:
             owned[operator].append(name)
-    return {operator: Owned(tuple(names), _callers(calling, blocked, names)) for operator, names in owned.items()}
+    return {operator: _callers(calling, blocked, names) for operator, names in owned.items()}
 
 
 _Index = dict[str, set[str]]
@@ -107,7 +100,7 @@ def _callers(calling: _Index, blocked: _Index, names: Iterable[str]) -> Callers:
     wanted = tuple(names)
     held = {one for name in wanted for one in blocked.get(name, ())}
     every = {one for name in wanted for one in calling.get(name, ())}
-    return Callers(tuple(sorted(held)), tuple(sorted(every - held)))
+    return Callers(wanted, tuple(sorted(held)), tuple(sorted(every - held)))
 
 
 def architecture_link(name: str) -> Link:

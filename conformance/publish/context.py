@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.analysis.groups import FailureGroup as Group
-    from conformance.publish.architectures import Owned
+    from conformance.publish.architectures import Callers
     from conformance.publish.findings import Findings
     from conformance.publish.matrix import TestKey
     from conformance.store import RunRow
@@ -40,7 +40,7 @@ class Site:
     causes: Sequence[Cause]
     phases: Mapping[str, Mapping[Phase, Sequence[str]]]
     forward: Mapping[str, Sequence[str]]
-    owned: Mapping[str, Owned]
+    owned: Mapping[str, Callers]
     places: Mapping[str, int]
     files: Mapping[str, str]
 

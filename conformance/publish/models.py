@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from conformance.analysis.architectures import OPERATOR, Architecture, Architectures, Hindrance, Phase
 from conformance.analysis.repeat import repeat_command
 from conformance.model.operator import OperatorStatus
-from conformance.publish.architectures import Callers, Owned, architecture_link
+from conformance.publish.architectures import Callers, architecture_link
 from conformance.publish.charts import Tally, stacked_bar
 from conformance.publish.context import signature_anchor
 from conformance.publish.failures import clipped, whole_words
@@ -29,7 +29,7 @@ from conformance.publish.trend import run_name
 from conformance.publish.wording import counted, number, share
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from conformance.publish.architectures import ModelsFinding
     from conformance.publish.context import Site
@@ -46,9 +46,11 @@ def models_page(site: Site) -> ModelsPage:
     """Return the table of all architectures, those first that do not run; without any it says so."""
     finding = site.findings.models
     if finding is None:
-        return ModelsPage(no_data(site), "", "", "", "", (), None, (), "", (), "", (), 0, ())
+        return ModelsPage(no_data(site), "", "", "", "", (), None, (), "", (), (), "", (), 0, ())
     found = finding.found
     tallies = architecture_tallies(found)
+    called = tuple(sorted({name for each in found.items for name in each.calls}))
+    places = {name: place for place, name in enumerate(called)}
     return ModelsPage(
         no_data="",
         headline=headline(found),
@@ -60,10 +62,11 @@ def models_page(site: Site) -> ModelsPage:
         tallies=tallies,
         letters=" ".join(f"{mark.letter}:{mark.code}" for mark in ARCHITECTURE_MARKS.values()),
         phases=found.phases,
+        calls=called,
         command=_any_test(finding),
         hindrances=tuple(_hindrance_row(site, each) for each in found.hindrances[:_HINDRANCES_SHOWN]),
         hindrances_more=max(len(found.hindrances) - _HINDRANCES_SHOWN, 0),
-        rows=tuple(_row(site, each) for each in sorted(found.items, key=_worst_first)),
+        rows=tuple(_row(site, each, places) for each in sorted(found.items, key=_worst_first)),
     )
 
 
@@ -137,7 +140,8 @@ def _unknown(found: Architectures) -> tuple[str, ...]:
         lacking = f" Of {counted(lacking_it, 'architecture')} nothing is recorded." if lacking_it else ""
         sentences.append(
             f"Which ones it calls was recorded once, with {found.record}, on tensors that say they are on a device: "
-            f"overloads and operators name their architectures.{lacking}"
+            f"the word calls: finds them, "
+            f"and overloads and operators name their architectures.{lacking}"
         )
     return tuple(sentences)
 
@@ -164,7 +168,7 @@ def overload_link(name: str) -> Link:
     return Link(name, f"overloads.html#{named_anchor('o', name) if '::' in name else f'q=aten::{name}'}")
 
 
-def _row(site: Site, each: Architecture) -> ArchitectureRow:
+def _row(site: Site, each: Architecture, places: Mapping[str, int]) -> ArchitectureRow:
     finding = site.findings.models
     assert finding is not None
     run = finding.run
@@ -178,6 +182,7 @@ def _row(site: Site, each: Architecture) -> ArchitectureRow:
         cells=tuple(_cell(site, each.phases.get(name), name) for name in finding.found.phases),
         blockers=tuple(overload_link(name) for name in each.blockers),
         fallback=tuple(overload_link(name) for name in each.fallback),
+        calls=" ".join(str(places[name]) for name in each.calls),
         note=without_local_paths(each.reason),
         message=clipped(message),
         signature=_signature(site, worst),
@@ -263,9 +268,9 @@ def operator_models(site: Site, subject: Subject) -> OperatorModels:
     if finding is None:
         return OperatorModels(no_data(site), (), (), (), ())
     found = finding.found
-    owned = site.owned.get(subject.name, Owned((), Callers((), ())))
-    blocked = tuple(map(architecture_link, owned.callers.blocked))
-    others = tuple(map(architecture_link, owned.callers.others))
+    owned = site.owned.get(subject.name, Callers((), (), ()))
+    blocked = tuple(map(architecture_link, owned.blocked))
+    others = tuple(map(architecture_link, owned.others))
     recorded = f", as recorded with {found.record}" if found.record else ""
     if owned.names:
         own = _listed(owned.names) if len(owned.names) <= _OVERLOADS_NAMED else counted(len(owned.names), "overload")
@@ -288,7 +293,7 @@ def operator_models(site: Site, subject: Subject) -> OperatorModels:
         blocked=blocked[:_OPERATOR_NAMES],
         blocked_rest=blocked[_OPERATOR_NAMES:],
         calling=others[:_OPERATOR_NAMES],
-        calling_rest=others[_OPERATOR_NAMES:],
+        calling_rest=owned.others[_OPERATOR_NAMES:],
     )
 
 
@@ -297,7 +302,8 @@ def models_sentence(site: Site) -> str:
     finding = site.findings.models
     if finding is None:
         return ""
-    return headline(finding.found) + ("" if finding.run.id == site.run.id else f" (Run {run_name(finding.run)}.)")
+    of = "" if finding.run.id == site.run.id else f" That was in run {run_name(finding.run)}."
+    return f"{headline(finding.found)}{of}"
 
 
 def most_blocking(found: Architectures) -> Link | None:

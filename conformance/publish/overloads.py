@@ -107,5 +107,5 @@ def _row(site: Site, each: Measured) -> OverloadRow:
         rest=operators[_OPERATORS_SHOWN:],
         blocks=len(each.callers.blocked) if each.callers else 0,
         others=len(each.callers.others) if each.callers else 0,
-        architectures=f"{PAGE}#q={each.overload}" if each.callers else "",
+        architectures=f"{PAGE}#q=calls:{each.callers.names[0]}" if each.callers else "",
     )

@@ -19,6 +19,7 @@ class ArchitectureRow:
     ``blockers`` are what its failures are about, ``fallback`` the overloads that ran on the CPU. ``message`` is that of
     its worst test, ``signature`` leads to all failures of that cause, ``command`` repeats that test (empty where all of
     its tests passed natively). ``note`` says why it was skipped.
+    ``calls`` are the places, in the page's list, of the overloads that it is known to call.
     """
 
     anchor: str
@@ -27,6 +28,7 @@ class ArchitectureRow:
     cells: tuple[Cell, ...]
     blockers: tuple[Link, ...]
     fallback: tuple[Link, ...]
+    calls: str
     note: str
     message: str
     signature: Link | None
@@ -54,7 +56,7 @@ class ModelsPage:
 
     ``no_data`` says why there is nothing, and everything else is empty then. ``other_run`` says which run the figures
     are of where it is not the one that the site shows. ``unknown`` says what is not recorded,
-    ``command`` repeats any test.
+    ``command`` repeats any test, ``calls`` are all overloads that any architecture is known to call.
     """
 
     no_data: str
@@ -67,6 +69,7 @@ class ModelsPage:
     tallies: tuple[Tally, ...]
     letters: str
     phases: tuple[str, ...]
+    calls: tuple[str, ...]
     command: str
     hindrances: tuple[HindranceRow, ...]
     hindrances_more: int
@@ -84,4 +87,4 @@ class OperatorModels:
     blocked: tuple[Link, ...]
     blocked_rest: tuple[Link, ...]
     calling: tuple[Link, ...]
-    calling_rest: tuple[Link, ...]
+    calling_rest: tuple[str, ...]

@@ -48,7 +48,7 @@ _SEARCH = (
     ("outcome:failed", "tests: how they ended"),
     ("template:backward", "tests: their template; likewise op:, module:, suite:, file:"),
     ("train:failed", "architectures: the outcome in this phase; likewise eager:, generate:, compile:"),
-    ("blocked:histc", "architectures: what their failures are about"),
+    ("blocked:histc", "architectures: what their failures are about; calls: all that they are known to call"),
     ("fallback:aten::sin", "operators that ran this overload on the CPU"),
     ("registered:kernel", "overloads and operators: what the backend has registered"),
     ("is:core", "overloads of Core ATen; is:listed and is:slow (over 1 s) for tests"),

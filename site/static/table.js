@@ -25,6 +25,8 @@
   const dtypes = keys.filter((key, column) => kinds[column] === "letter");
   const isRare = (key) => Boolean(key) && keys.includes(key) && heads[keys.indexOf(key)].classList.contains("rare");
 
+  const called = table.dataset.calls && table.dataset.calls.split(" ").map((name) => [name.toLowerCase(), name.toLowerCase().replace(/^.*::/, "")]);
+
   const textOf = (cell) => (cell.dataset.all || cell.textContent).toLowerCase();
   const rows = [...body.rows].map((row, at) => {
     const cells = row.cells;
@@ -41,6 +43,8 @@
     entry.aten = (row.dataset.aten || entry.name).toLowerCase();
     entry.text = keys.filter((key, column) => kinds[column] === "loose" || key === "signature" || key === "reason")
       .reduce((text, key) => `${text} ${entry.values.get(key)}`, entry.name);
+    // Rows name what they call by its place in the table's list; with and without the namespace.
+    if (called) entry.called = (row.dataset.calls || "").split(" ").filter(Boolean).flatMap((place) => called[Number(place)]);
     const passed = keys.indexOf("passed");
     if (passed >= 0) entry.whole = cells[passed].dataset.v === "1.0000";
     return entry;
@@ -69,6 +73,7 @@
     const codes = mode === "code" ? new Set(rows.map((entry) => entry.values.get(key))) : undefined;
     source.fields[key] = { mode, codes, of: key === "status" ? (i, chosen) => statuses(rows[i], chosen) : (i) => rows[i].values.get(key) };
   });
+  if (called) source.fields.calls = { mode: "code", codes: new Set(called.flat()), of: (i) => rows[i].called };
   if (keys.includes("core")) source.fields.is = { mode: "equal", of: (i) => rows[i].values.get("core") };
 
   // The status over all, or those in the dtypes asked for, as far as they are declared.

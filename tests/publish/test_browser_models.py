@@ -32,6 +32,8 @@ def test_the_worst_come_first_and_words_narrow_the_table(tab: Page, models_site:
     assert search(tab, "blocked:linalg_qr") == ["mixtral", "jamba"]
     assert search(tab, "aten::sin") == ["t5", "falcon"]
     assert search(tab, "aten::exp") == ["t5"]
+    assert search(tab, "calls:aten::exp") == search(tab, "calls:exp") == ["t5"]
+    assert search(tab, "calls:aten::s") == ["t5", "falcon"]
     assert search(tab, "message:package") == ["olmo", "gemma3n"]
     assert tab.locator(".controls output").inner_text() == "2 of 10 architectures"
     tab.reload()

@@ -61,7 +61,7 @@ def test_the_page_beside_a_run_of_operators(beside: Site) -> None:
     # A test of another run stands on no page of this site.
     assert {cell.href for row in found.rows for cell in row.cells} == {""}
     assert all(row.signature is None for row in found.rows)
-    assert models_sentence(beside).endswith("(Run 3 (2026-11-20).)")
+    assert models_sentence(beside).endswith(" That was in run 3 (2026-11-20).")
 
 
 @pytest.mark.parametrize("name", ["linalg.qr", "sin", "add"])
