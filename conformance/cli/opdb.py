@@ -136,6 +136,7 @@ def architectures(parent: Path) -> None:
     from conformance.engine.facts import check_torch
     from conformance.errors import InfrastructureError
     from conformance.readiness.calls import record_calls
+    from conformance.report.words import counted
     from conformance.suites.models.tiny import architectures as every
     from conformance.suites.snapshot import prepare_folder
 
@@ -150,7 +151,7 @@ def architectures(parent: Path) -> None:
         ) from error
     click.echo(
         f"{folder / FILE}: torch {calls.torch}, transformers {calls.transformers}, "
-        f"{len(calls.overloads):,} architectures recorded, {len(calls.unseen):,} not or in part"
+        f"{counted(len(calls.overloads), 'architecture')} recorded, {len(calls.unseen):,} not or in part"
     )
 
 

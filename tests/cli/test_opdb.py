@@ -18,9 +18,11 @@ import pytest
 from expecttest import TestCase
 
 from conformance import resources
+from conformance.analysis.calls import FILE, load_calls
 from conformance.analysis.opdb import load
 from conformance.cli.opdb import command
 from conformance.errors import InfrastructureError, UsageError
+from conformance.model.calls import ArchitectureCalls
 from conformance.model.operator import ModuleInventory
 from conformance.model.overload import Measurement, Phase
 from tests.analysis.test_opdb import SNAPSHOT, operator, overload, reached, write
@@ -449,3 +451,23 @@ def test_nothing_but_a_new_snapshot_needs_torch(arguments: list[str], tmp_path: 
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stderr.strip().splitlines()[-1] == "LOADED []"
     assert done.stdout
+
+
+def test_the_record_of_architectures_goes_beside_the_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("transformers")
+    import conformance.readiness.calls as recording
+
+    taken = ArchitectureCalls("2.13.0", "5.24.0", {"llama": ("aten::mm",)}, {"odd": "not made: why"})
+    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    monkeypatch.setattr(recording, "record_calls", lambda progress: progress("llama") or taken)
+    output = opdb("architectures", "--out", str(tmp_path))
+    (folder,) = tmp_path.iterdir()
+    assert load_calls(folder / FILE) == taken
+    assert output.rstrip().endswith("torch 2.13.0, transformers 5.24.0, 1 architecture recorded, 1 not or in part")
+
+
+def test_a_place_that_cannot_hold_the_record_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InfrastructureError, match="cannot write"):
+        opdb("architectures", "--out", str(tmp_path / "file"))

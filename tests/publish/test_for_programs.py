@@ -52,9 +52,10 @@ def _fields(value: Any, parent: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", list(api.ABOUT))
-def test_every_field_of_every_file_is_documented(series_site: Path, path: str) -> None:
+@pytest.mark.parametrize("name", ["series_site", "beside_models_site"])
+def test_every_field_of_every_file_is_documented(request: pytest.FixtureRequest, name: str, path: str) -> None:
     documented = set(re.findall(r"`([a-z_]+)`", DOCUMENT))
-    document = _load(series_site, path)
+    document = _load(request.getfixturevalue(name), path)
     assert document["schema"] == api.SCHEMA
     statuses = {"native", "partial", "fallback", "failing", "crashing", "skipped", "untested"}
     assert set(_fields(document)) - documented - statuses == set()
