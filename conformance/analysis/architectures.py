@@ -31,6 +31,9 @@ PHASES: Mapping[str, str] = {
 OPERATOR = "operator"
 FAILURE = "failure"
 
+# What an emulated device can be told: to misbehave, and to have other operators.
+_TOLD = ("CONFORMANCE_NEURON_FAULTS", "CONFORMANCE_NEURON_PROFILE")
+
 _PASSES = frozenset({Outcome.PASSED, Outcome.XPASSED})
 _SILENT = frozenset({Outcome.SKIPPED, Outcome.XFAILED, Outcome.NOT_RUN})
 
@@ -295,11 +298,10 @@ def newest_with_architectures(
     """Return the run to ask about architectures and its rows of them: the run itself, or the newest one of its device.
 
     A run of all architectures comes before one that was limited, a whole one before a part. Runs without a result of
-    an architecture have nothing to say; None where no run has.
+    an architecture have nothing to say, and neither have runs of an emulated device that was told something else, such
+    as to fail; None where no run is left.
     """
-    alike = [
-        other for other in runs if other.id != run.id and (other.device, other.emulated) == (run.device, run.emulated)
-    ]
+    alike = [other for other in runs if other.id != run.id and _device(other) == _device(run)]
     alike.sort(key=lambda other: (_is_whole(other) and not other.selection, _is_whole(other), other.id), reverse=True)
     for other in (run, *alike):
         if Suite.MODELS.value not in other.suites:
@@ -323,6 +325,10 @@ def hindered_by_operators(
         for operator in operators:
             hindered[operator].update(concerned[name])
     return {operator: frozenset(names) for operator, names in hindered.items()}
+
+
+def _device(run: RunRow) -> tuple[object, ...]:
+    return (run.device, run.emulated, *(run.environment.get(name, "").strip() for name in _TOLD))
 
 
 def _is_whole(run: RunRow) -> bool:

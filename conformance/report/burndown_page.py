@@ -205,6 +205,7 @@ def _models(present: Present, top: int) -> list[Block]:
     found = models.found
     as_is = (
         f"{number(found.as_is)} of {counted(len(found.items), 'architecture')} run as they are in run {models.run.id}"
+        + (f" (limited to '{models.run.selection}')" if models.run.selection else "")
         + (f", {number(found.count(OperatorStatus.NATIVE))} of them natively." if found.observed else ".")
     )
     rows: list[Row] = [

@@ -160,6 +160,8 @@ def test_the_newest_run_of_the_device_that_has_results_is_asked() -> None:
     assert asked(runs[0], runs) == (1, "a")
     assert asked(shown, [runs[2], runs[3], shown]) is None
     assert asked(shown, [runs[4], shown]) == (5, "e")
+    faulty = replace(runs[1], environment={"CONFORMANCE_NEURON_FAULTS": "fail aten::mm", "OMP_NUM_THREADS": "1"})
+    assert asked(shown, [runs[0], faulty, shown]) == (1, "a")
     emulated = replace(shown, emulated=False)
     assert asked(emulated, [runs[1], emulated]) is None
 
