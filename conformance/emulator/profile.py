@@ -28,6 +28,7 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
     "dtypes": dict,
     "compute_as": dict,
     "memory": dict,
+    "compile": dict,
 }
 _DTYPES = [
     "bool",
@@ -63,7 +64,9 @@ class Profile:
     ``native`` holds operator names without ``aten::`` and overload (``add`` stands for all overloads of ``add`` and
     ``add_``), or names with one overload (``add.Tensor``); None means every operator that has a CPU kernel.
     Operators on a dtype in ``fallback_dtypes`` run on the CPU; a tensor of a dtype in ``unsupported_dtypes`` cannot
-    exist. ``compute_as`` maps ``int64`` and ``float64`` to the type that results are rounded through.
+    exist. ``compute_as`` maps ``int64`` and ``float64`` to the type that results are rounded through. torch.compile
+    refuses a graph with a tensor of a dtype in ``uncompiled_dtypes``, and one with a size that is not known beforehand
+    unless ``compiles_dynamic_shapes``.
     """
 
     name: str
@@ -75,6 +78,8 @@ class Profile:
     compute_as: tuple[tuple[str, str], ...] = ()
     memory_formats: tuple[str, ...] = ()
     memory_bytes: int = 16 << 30
+    compiles_dynamic_shapes: bool = True
+    uncompiled_dtypes: tuple[str, ...] = ()
 
     @property
     def only_default_memory_format(self) -> bool:
@@ -144,6 +149,10 @@ class _Reader:
         gib = memory.get("gib", 16)
         if not isinstance(gib, (int, float)) or isinstance(gib, bool) or not 0 < gib <= 1 << 20:
             raise self.error(f"memory.gib is {gib!r}; give a number of GiB above 0", near="gib")
+        compiled = self._table("compile", ("dynamic_shapes", "refused_dtypes"))
+        dynamic = compiled.get("dynamic_shapes", True)
+        if not isinstance(dynamic, bool):
+            raise self.error(f"compile.dynamic_shapes is {dynamic!r}; give true or false", near="dynamic_shapes")
         return Profile(
             name=document["name"],
             description=document.get("description", "").strip(),
@@ -154,6 +163,8 @@ class _Reader:
             compute_as=self._compute_as(),
             memory_formats=self._names("formats", memory, sorted(_FORMATS), "memory.formats"),
             memory_bytes=int(gib * (1 << 30)),
+            compiles_dynamic_shapes=dynamic,
+            uncompiled_dtypes=self._names("refused_dtypes", compiled, _DTYPES, "compile.refused_dtypes"),
         )
 
     def _check_key(self, key: str, known: tuple[str, ...], near: str) -> None:

@@ -55,7 +55,7 @@ def load(profile: str | None = None) -> None:
     devices = _device_count()
     asked_for = faults.faults_from_environment()
     _load_library()
-    from conformance.emulator import device_module, operators
+    from conformance.emulator import compiling, device_module, operators
 
     native = operators.native_overloads(wanted)
     computes = {wide for wide, _ in wanted.compute_as}
@@ -76,6 +76,7 @@ def load(profile: str | None = None) -> None:
     torch._register_device_module(DEVICE, device_module)
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     device_module.profile = wanted
+    compiling.provide(wanted)
 
 
 def is_loaded() -> bool:
