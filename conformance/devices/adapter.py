@@ -39,8 +39,9 @@ class DeviceAdapter:
     Nothing here may import torch when the adapter is created: ``environment`` is applied before torch loads.
     ``device`` is the torch device type, ``summary`` one line for ``conformance devices``. ``packages`` are the
     top-level modules the backend is imported as; another adapter is not made for them. ``fallback_note`` says in a few
-    words how a fallback is seen. ``fork_safe`` is False where a process that has loaded the device cannot be forked
-    even if it has not used it; ``fork_note`` says why.
+    words how a fallback is seen. ``compile_backend`` is what torch.compile's backend for the device is called, empty
+    where none is known: nothing is compiled then. ``fork_safe`` is False where a process that has loaded the device
+    cannot be forked even if it has not used it; ``fork_note`` says why.
     """
 
     device: str = ""
@@ -50,6 +51,7 @@ class DeviceAdapter:
     fallback_counter_name: str = "backend account"
     health_is_cheap: bool = False  # then the device is looked at after each failure
     fallback_note: str = "observer or profiler"
+    compile_backend: str = ""
     fork_safe: bool = True
     fork_note: str = ""
 

@@ -23,6 +23,9 @@ class _CPUAdapter(DeviceAdapter):
     summary = "the reference device; nothing can fall back from it"
     fallback_counter_name = "none needed: nothing can fall back from the CPU"
     fallback_note = "none needed"
+    # Inductor would run a C++ compiler for every graph, seconds each. This one captures as it does, and runs the
+    # functionalised graph operator by operator.
+    compile_backend = "aot_eager"
 
     def look(self) -> Presence:
         torch = installed_torch()

@@ -21,6 +21,7 @@ class _CUDAAdapter(DeviceAdapter):
 
     device = "cuda"
     summary = "NVIDIA GPUs, and AMD GPUs through ROCm"
+    compile_backend = "inductor"
     environment_prefixes = ("CUDA_", "CUBLAS_", "CUDNN_", "NVIDIA_", "HIP_", "ROCR_", "HSA_")
     fork_note = "until the first use; needs NVML, or asking for the number of GPUs already starts the driver"
 

@@ -13,6 +13,7 @@ from conformance.errors import InfrastructureError
 class _MPSAdapter(DeviceAdapter):
     device = "mps"
     summary = "Apple GPUs; an operator without a kernel raises, unless PYTORCH_ENABLE_MPS_FALLBACK=1"
+    compile_backend = "inductor"
     fork_safe = False
     fork_note = "Metal does not work in a forked process"
 

@@ -47,6 +47,7 @@ class _NeuronAdapter(DeviceAdapter):
     packages = ("torch_neuronx",)
     environment_prefixes = ("NEURON_", "TORCH_NEURONX_", "CONFORMANCE_NEURON")
     fork_note = "until the first use"
+    compile_backend = "neuron"  # the emulator registers one of the same name
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root

@@ -6,12 +6,14 @@ import difflib
 import os
 from pathlib import Path
 
+from conformance.devices.compiling import VARIABLE as COMPILE_BACKEND
 from conformance.devices.neuron import CHOICE, CHOICES
 from conformance.errors import UsageError
 
 _PREFIX = "CONFORMANCE_"
 _KNOWN = (
     "CONFORMANCE_CACHE",
+    COMPILE_BACKEND,
     "CONFORMANCE_DB",
     CHOICE,
     "CONFORMANCE_NEURON_DEVICES",

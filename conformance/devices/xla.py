@@ -24,6 +24,7 @@ class _XLAAdapter(DeviceAdapter):
 
     device = "xla"
     summary = "pytorch/xla on the device that PJRT_DEVICE names; lazy, counts its fallbacks itself"
+    compile_backend = "openxla"
     packages = ("torch_xla",)
     environment_prefixes = ("XLA_", "PJRT_", "TPU_", "LIBTPU_", "XRT_", "NEURON_", "CUDA_VISIBLE_DEVICES", "PT_XLA_")
     fallback_counter_name = "torch_xla counters"

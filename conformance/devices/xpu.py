@@ -21,6 +21,7 @@ class _XPUAdapter(DeviceAdapter):
 
     device = "xpu"
     summary = "Intel GPUs; most operators without a kernel raise, unless PYTORCH_ENABLE_XPU_FALLBACK=1"
+    compile_backend = "inductor"
     environment_prefixes = ("ZE_", "ZES_", "SYCL_", "ONEAPI_", "UR_")
     # torch's own test machinery asks torch.xpu.is_available() when it is imported, and the answer starts the driver.
     fork_safe = False
