@@ -13,24 +13,26 @@ if TYPE_CHECKING:
     from conformance.emulator.profile import Profile
 
 BACKEND = "neuron"
-# Where dynamo keeps its backends; a module of its own since torch 2.0.
+# Where dynamo keeps its backends, and what it does not trace (looked at in torch 2.6 and 2.13).
 _REGISTRY = "torch._dynamo.backends.registry"
+_RULES = "torch._dynamo.trace_rules"
 
 
 def provide(profile: Profile) -> None:
-    """Register the backend, at once if dynamo is there, else as soon as somebody imports it.
+    """Make the backend known to dynamo, at once if dynamo is there, else as soon as somebody imports it.
 
     Importing dynamo takes a second and more, which a run that compiles nothing does not pay.
     """
-    registry = sys.modules.get(_REGISTRY)
-    if registry is not None:
-        _register(registry, profile)
-    else:
-        sys.meta_path.insert(0, _WaitForDynamo(profile))
-
-
-def _register(registry: ModuleType, profile: Profile) -> None:
-    registry.register_backend(_backend(profile), name=BACKEND)
+    actions: dict[str, Callable[[Any], object]] = {
+        _REGISTRY: lambda registry: registry.register_backend(_backend(profile), name=BACKEND),
+        # The device's Python functions are no user code, no more than those of torch.cuda are.
+        _RULES: lambda rules: rules.add("conformance.emulator"),
+    }
+    for name, action in actions.items():
+        if name in sys.modules:
+            action(sys.modules[name])
+        else:
+            sys.meta_path.insert(0, _Waiting(name, action))
 
 
 def _backend(profile: Profile) -> Callable[[Any, Sequence[Any]], Callable[..., Any]]:
@@ -51,24 +53,30 @@ def refusal(nodes: Iterable[Any], profile: Profile) -> str:
         for value in _leaves(_value_of(node)):
             found = _refusal_of(value, profile)
             if found:
-                where = f"the input '{node.name}'" if node.op == "placeholder" else f"the result of '{_called(node)}'"
-                return f"torch.compile for 'neuron' does not support {found} ({where})"
+                where = "an input" if node.op == "placeholder" else f"the result of '{_called(node)}'"
+                return f"torch.compile for 'neuron' does not support {found}, which {where} has"
     return ""
 
 
 def _refusal_of(value: Any, profile: Profile) -> str:
     import torch
 
-    if not profile.compiles_dynamic_shapes:
-        if isinstance(value, torch.SymInt):
-            return f"dynamic shapes: {value} is not known when the graph is compiled"
-        if isinstance(value, torch.Tensor) and any(isinstance(size, torch.SymInt) for size in value.shape):
-            return f"dynamic shapes: {list(value.shape)} is not known when the graph is compiled"
+    sizes = value.shape if isinstance(value, torch.Tensor) else [value]
+    if not profile.compiles_dynamic_shapes and any(map(_is_symbolic, sizes)):
+        return "dynamic shapes"
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
         if dtype in profile.uncompiled_dtypes:
             return f"the dtype {dtype}"
     return ""
+
+
+def _is_symbolic(size: Any) -> bool:
+    """Tell whether a size is not known when the graph is compiled; dynamo may have found meanwhile that it is."""
+    import torch
+    from torch.fx.experimental.symbolic_shapes import is_concrete_int
+
+    return isinstance(size, torch.SymInt) and not is_concrete_int(size)
 
 
 def _value_of(node: Any) -> Any:
@@ -90,33 +98,34 @@ def _called(node: Any) -> str:
     return node.target if isinstance(node.target, str) else getattr(node.target, "__name__", str(node.target))
 
 
-class _WaitForDynamo(importlib.abc.MetaPathFinder):
-    """Register the backend when dynamo's registry is imported, which torch.compile does when it is first called."""
+class _Waiting(importlib.abc.MetaPathFinder):
+    """Act on a module when it is imported: torch.compile imports dynamo when it is first called."""
 
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
+    def __init__(self, name: str, action: Callable[[Any], object]) -> None:
+        self._name = name
+        self._action = action
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find the registry as Python would, and have the backend registered once it is executed."""
-        if fullname != _REGISTRY:
+        """Find the module as Python would, to act on it once it is executed."""
+        if fullname != self._name:
             return None
         sys.meta_path.remove(self)
-        for finder in sys.meta_path:
+        for finder in list(sys.meta_path):
             spec: ModuleSpec | None = finder.find_spec(fullname, path, target)
             if spec is not None and spec.loader is not None:
-                spec.loader = _Registering(spec.loader, self._profile)
+                spec.loader = _Acting(spec.loader, self._action)
                 return spec
         return None
 
 
-class _Registering(importlib.abc.Loader):
-    """Load a module as another loader does, then register the backend in it."""
+class _Acting(importlib.abc.Loader):
+    """Load a module as another loader does, then act on it."""
 
-    def __init__(self, loader: Any, profile: Profile) -> None:
+    def __init__(self, loader: Any, action: Callable[[Any], object]) -> None:
         self._loader = loader
-        self._profile = profile
+        self._action = action
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """Leave it to the module's own loader."""
@@ -124,9 +133,9 @@ class _Registering(importlib.abc.Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Execute the module, whose own loader it keeps, and register the backend."""
+        """Execute the module, which keeps its own loader, and act on it."""
         module.__loader__ = self._loader
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
-        _register(module, self._profile)
+        self._action(module)

@@ -79,7 +79,7 @@ def test_dynamic_shapes_are_refused_and_said_to_be() -> None:
     import torch
 
     x = torch.ones(3, 4, device="neuron")
-    with pytest.raises(Exception, match=r"does not support dynamic shapes: s\d+ is not known") as caught:
+    with pytest.raises(Exception, match="does not support dynamic shapes, which an input has") as caught:
         torch.compile(torch.sin, backend="neuron", dynamic=True)(x)
     assert "NotImplementedError" in str(caught.value)
     torch._dynamo.reset()
@@ -102,9 +102,35 @@ def test_complex_dtypes_are_refused_also_where_they_only_come_up_between(inside:
 
     x = torch.ones(4, device="neuron", dtype=torch.float32 if inside else torch.complex64)
     function = between if inside else torch.neg
-    named = "the result of" if inside else "the input"
-    with pytest.raises(Exception, match=f"does not support the dtype complex64 \\({named}"):
+    named = "the result of 'fft_fft'" if inside else "an input"
+    with pytest.raises(Exception, match=f"does not support the dtype complex64, which {named} has"):
         torch.compile(function, backend="neuron", dynamic=False)(x)
+
+
+@pytest.mark.on_device
+def test_a_size_that_dynamo_found_to_be_fixed_is_not_dynamic() -> None:
+    import torch
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x + torch.ones(5, device="neuron")  # which leaves no other size for x than 5
+
+    compiled = torch.compile(function, backend="neuron", dynamic=True)
+    assert compiled(torch.ones(5, device="neuron")).tolist() == [2.0] * 5
+
+
+@pytest.mark.on_device
+def test_the_functions_of_the_device_module_are_not_compiled() -> None:
+    import torch
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        with torch.random.fork_rng(device_type="neuron"):
+            torch.manual_seed(3)
+            return torch.rand_like(x)
+
+    x = torch.ones(5, device="neuron")
+    want = function(x)
+    got = torch.compile(function, backend="neuron", dynamic=False)(x)
+    assert torch.equal(got.cpu(), want.cpu())
 
 
 @pytest.mark.on_device(profile="full")
