@@ -101,6 +101,12 @@ def _load(adapter: DeviceAdapter, selection: Selection, option: Any) -> None:
     use_device(adapter.device, count=adapter.device_count, lift_restrictions=option.conformance_include_cuda_only)
     walk_quickly()
     narrow_instantiation()
+    if selection.compiles:
+        from conformance.devices.compiling import compile_backend, why_not_compiled
+
+        ACTIVE.compile_backend = compile_backend(adapter)
+        # Imports dynamo, which workers that are forked then find there.
+        ACTIVE.why_not_compiled = why_not_compiled(adapter)
     watch_with(Probe() if option.conformance_fallback == "allow" else probe_for(adapter, option.conformance_probe))
 
 

@@ -39,7 +39,9 @@ def selecting(function: _F) -> _F:
                 help="Built-in suites: these dtypes; 'all': those an operator declares; 'one': float32 or its first.",
             ),
             click.option(
-                "--templates", metavar="NAME,..", help="Built-in suites: only these, such as forward; docs/suites.md."
+                "--templates",
+                metavar="NAME,..",
+                help="Built-in suites: only these, such as forward; compile and compile_dynamic run only if named.",
             ),
             click.option("--test", "tests", metavar="TEST_ID", multiple=True, help="Only this test; may be repeated."),
             click.option("-k", "keyword", metavar="EXPR", help="Only tests whose names match, as in pytest."),

@@ -54,7 +54,11 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="DTYPE,..",
         help="built-in suites: these dtypes; 'all' those an operator declares, 'one' float32 or the first it has",
     )
-    add("--conformance-templates", metavar="NAME,..", help="built-in suites: only these templates, such as forward")
+    add(
+        "--conformance-templates",
+        metavar="NAME,..",
+        help="built-in suites: only these templates, such as forward; compile and compile_dynamic run only if named",
+    )
     add(
         "--conformance-skiplist",
         metavar="auto|none|PATH",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.analysis.signature import signature
+from conformance.model.compilation import CompileAccount
 from conformance.model.outcome import Outcome
 from conformance.model.result import FallbackAccount, Result, SampleAccount
 
@@ -95,6 +96,7 @@ def result_of(test_id: str, reports: Sequence[pytest.TestReport], *, attempt: in
         samples=SampleAccount(ran=samples[0], passed=samples[1], first_failure=samples[2]) if samples else None,
         fallback=_account(fallback) if fallback else None,
         worker=str(extra.get("worker", "")),
+        compilation=CompileAccount(**extra["compilation"]) if "compilation" in extra else None,
     )
 
 

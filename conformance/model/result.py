@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from conformance.model.compilation import CompileAccount
 from conformance.model.outcome import Outcome
 
 
@@ -40,7 +41,7 @@ class Result:
     ``duration_s`` is in seconds and covers setup, call and teardown. ``reason`` is why a test was skipped or expected
     to fail; ``message`` the line that says what went wrong; ``details`` the traceback or the dead process's stack;
     ``signature`` the normalised message. ``fallback`` is None where no probe looked: that is not "no fallback".
-    ``samples`` is None for tests that do not count samples.
+    ``samples`` is None for tests that do not count samples, ``compilation`` for those that compile nothing.
     """
 
     test_id: str
@@ -54,3 +55,4 @@ class Result:
     samples: SampleAccount | None = None
     fallback: FallbackAccount | None = None
     worker: str = ""
+    compilation: CompileAccount | None = None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from conformance.model.compilation import CompileAccount
 from conformance.model.result import SampleAccount
 
 
@@ -15,6 +16,7 @@ class TestAccount:
     """Samples of one running test and the first failure among them.
 
     A sample for which the CPU itself raises says nothing about the device: it is set aside, not counted as run.
+    ``compilation`` is what torch.compile did, None in a test that compiles nothing.
     """
 
     __test__ = False
@@ -24,6 +26,7 @@ class TestAccount:
     first_failure: str = ""
     first_error: Exception | None = None
     set_aside: list[str] = field(default_factory=list)
+    compilation: CompileAccount | None = None
 
     @contextmanager
     def sample(self, description: str) -> Iterator[None]:

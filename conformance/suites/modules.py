@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
+import itertools
 import pickle
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +20,7 @@ from torch.testing._internal.common_modules import module_db
 from torch.testing._internal.common_utils import TestCase
 
 from conformance.probes import operator_window
-from conformance.suites import account, gradients
+from conformance.suites import account, compiling, gradients
 from conformance.suites.compare import assert_same
 from conformance.suites.parametrize import SelectedModules, UpstreamTest, instantiate, narrow
 from conformance.suites.samples import Carrier, describe, on_cpu, seed_everything, tensors
@@ -125,6 +126,31 @@ class TestModules(TestCase):
                     with operator_window():
                         got = pair.on_device(*pair.args, **pair.kwargs)
                     assert_same(self, got, want, device=kind, values=not random)
+
+    @_template("compile", upstream=[_FORWARD, _PARITY])
+    def test_compile(self, device: str, dtype: torch.dtype, module_info: Any, training: bool) -> None:
+        """What torch.compile makes of the module for static shapes gives the CPU's result."""
+        self._compare_compiled(module_info, device, dtype, training=training, dynamic=False)
+
+    @_template("compile_dynamic", upstream=[_FORWARD, _PARITY])
+    def test_compile_dynamic(self, device: str, dtype: torch.dtype, module_info: Any, training: bool) -> None:
+        """What torch.compile makes of the module for dynamic shapes gives the CPU's result."""
+        self._compare_compiled(module_info, device, dtype, training=training, dynamic=True)
+
+    def _compare_compiled(
+        self, module_info: Any, device: str, dtype: torch.dtype, *, training: bool, dynamic: bool
+    ) -> None:
+        inputs = self._each_input(module_info, dtype, training=training)
+        with self._counted() as counted, compiling.compiler(counted, dynamic=dynamic) as compiler:
+            for text, seed, module_input in itertools.islice(inputs, compiling.COMPILED_SAMPLES):
+                with counted.sample(text):
+                    pair = _pair(text, seed, module_info, module_input, device, dtype, training=training)
+                    want, random = on_cpu(pair.call_on_cpu, seed=seed)
+                    compiled = compiler.compile(pair.on_device)
+                    seed_everything(seed)
+                    with operator_window():
+                        got = compiled(*pair.args, **pair.kwargs)
+                    assert_same(self, got, want, device=self.device_type, values=not random)
 
     @_template("backward", upstream=[_FORWARD, _PARITY])
     def test_backward(self, device: str, dtype: torch.dtype, module_info: Any, training: bool) -> None:

@@ -18,7 +18,7 @@ from torch.testing._internal.opinfo.core import SampleInput
 from torch.utils import _pytree as pytree
 
 from conformance.probes import operator_window
-from conformance.suites import account, gradients
+from conformance.suites import account, compiling, gradients
 from conformance.suites.compare import UNINITIALIZED, assert_same
 from conformance.suites.parametrize import (
     SelectedOps,
@@ -172,6 +172,37 @@ class TestOperators(TestCase):
                     seed_everything(seed)
                     with _window(theirs, device):
                         got = _call(op, theirs)
+                    assert_same(self, settle(got), want, device=self.device_type, values=comparable)
+
+    @_template("compile", upstream=[_COMPARE])
+    def test_compile(self, device: str, dtype: torch.dtype, op: Any) -> None:
+        """What torch.compile makes of the operator for static shapes gives the CPU's result."""
+        self._compare_compiled(op, device, dtype, dynamic=False)
+
+    @_template("compile_dynamic", upstream=[_COMPARE])
+    def test_compile_dynamic(self, device: str, dtype: torch.dtype, op: Any) -> None:
+        """What torch.compile makes of the operator for dynamic shapes gives the CPU's result."""
+        self._compare_compiled(op, device, dtype, dynamic=True)
+
+    def _compare_compiled(self, op: Any, device: str, dtype: torch.dtype, *, dynamic: bool) -> None:
+        """Compare what one compiled function gives for samples of different shapes with the CPU's eager results."""
+        operator = op.get_op()
+
+        def call(first: Any, args: Any, kwargs: Any) -> Any:
+            return operator(first, *args, **kwargs)
+
+        with self._counted() as counted, compiling.compiler(counted, dynamic=dynamic) as compiler:
+            compiled = compiler.compile(call)
+            for seed, text, mine in compiling.of_different_shapes(self._samples(op, dtype)):
+                with counted.sample(text):
+                    theirs = _carried(mine, device)
+                    want, random = on_cpu(partial(_call, op, mine), seed=seed)
+                    comparable = not random and op.full_name not in UNINITIALIZED
+                    settle = mine.output_process_fn_grad if comparable else _unchanged
+                    want = settle(want)
+                    seed_everything(seed)
+                    with _window(theirs, device):
+                        got = compiled(theirs.input, theirs.args, theirs.kwargs)
                     assert_same(self, settle(got), want, device=self.device_type, values=comparable)
 
     @_template(

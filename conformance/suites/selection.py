@@ -29,18 +29,23 @@ SEED = 20261130
 TEMPLATES = {
     "opinfo": (
         *("forward", "backward", "second_order", "out", "variants", "noncontiguous", "conj_view", "neg_view"),
-        *("dtypes", "errors", "reference"),
+        *("dtypes", "errors", "reference", "compile", "compile_dynamic"),
     ),
-    "modules": ("forward", "backward", "noncontiguous", "memory_format", "state_dict", "pickle", "to"),
+    "modules": (
+        *("forward", "backward", "noncontiguous", "memory_format", "state_dict", "pickle", "to"),
+        *("compile", "compile_dynamic"),
+    ),
     "models": ("forward", "generate", "backward"),
 }
+# They take far longer than the others: they run only where they are named.
+ON_DEMAND = ("compile", "compile_dynamic")
 ALL_DTYPES = "all"
 ONE_DTYPE = "one"
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The part of the suites that was asked for; empty fields mean everything.
+    """The part of the suites that was asked for; empty fields mean everything but the templates of ``ON_DEMAND``.
 
     ``ops`` and ``templates`` are shell patterns over full operator or module names and over template names without
     ``test_``; ``dtypes`` are torch's names without ``torch.``, or the one word ``all`` (every template runs every dtype
@@ -69,9 +74,16 @@ class Selection:
 
     def has_template(self, template: str) -> bool:
         """Tell whether the template (``forward``) is asked for."""
+        if template in ON_DEMAND and not self.templates and not self.tests:
+            return False
         if self.templates and not any(fnmatch.fnmatchcase(template, pattern) for pattern in self.templates):
             return False
         return not self.tests or any(f"::test_{template}_" in test for test in self.tests)
+
+    @property
+    def compiles(self) -> bool:
+        """Tell whether a template is asked for that uses torch.compile."""
+        return any(map(self.has_template, ON_DEMAND))
 
     def has_name(self, name: str, formatted_name: str) -> bool:
         """Tell whether the operator or module is asked for.
@@ -147,6 +159,8 @@ class ActiveSelection:
 
     device: str = "cpu"
     selection: Selection = Selection()
+    compile_backend: str = ""
+    why_not_compiled: str = "the device was loaded without torch.compile"
 
 
 ACTIVE = ActiveSelection()

@@ -27,6 +27,17 @@ def test_patterns_and_spellings() -> None:
     assert selection.describe() == "--ops linalg.*,add --dtypes float16,float32 --templates forward,out"
 
 
+def test_templates_that_compile_are_let_in_only_where_they_are_named() -> None:
+    assert not parse_selection(ops=None, dtypes=None).compiles
+    assert not parse_selection(ops="add", dtypes="one", templates="forward").compiles
+    static = parse_selection(ops=None, dtypes=None, templates="compile")
+    assert static.has_template("compile")
+    assert not static.has_template("compile_dynamic")
+    assert parse_selection(ops=None, dtypes=None, templates="comp*").has_template("compile_dynamic")
+    one = parse_selection(ops=None, dtypes=None, tests=["opinfo::TestOperators::test_compile_dynamic_add_float32"])
+    assert one.has_template("compile_dynamic")
+
+
 def test_a_test_id_lets_its_own_operator_in_and_few_others() -> None:
     selection = parse_selection(
         ops=None, dtypes=None, tests=["opinfo::TestOperators::test_out_special_log_ndtr_float32"]
