@@ -5,6 +5,8 @@ from __future__ import annotations
 from conformance.store.connection import Database
 from conformance.store.plan import plan_digest
 from conformance.store.queries import (
+    compile_results,
+    compile_statuses,
     counts_by,
     fallback_operators,
     listed_entries,
@@ -20,6 +22,8 @@ from conformance.store.queries import (
 )
 from conformance.store.resuming import LastAttempt
 from conformance.store.rows import (
+    CompileRow,
+    CompileStatusRow,
     CountRow,
     EntryRow,
     FallbackRow,
@@ -32,6 +36,8 @@ from conformance.store.rows import (
 from conformance.store.writer import RunWriter
 
 __all__ = [
+    "CompileRow",
+    "CompileStatusRow",
     "CountRow",
     "Database",
     "EntryRow",
@@ -43,6 +49,8 @@ __all__ = [
     "RunRow",
     "RunWriter",
     "SkipRow",
+    "compile_results",
+    "compile_statuses",
     "counts_by",
     "fallback_operators",
     "listed_entries",

@@ -88,6 +88,12 @@ def mend(
         # Runs with the same content share an inventory, found by its digest: a later one must not take a cut one.
         connection.execute("UPDATE inventory SET digest = CAST('cut ' || hex(digest) AS BLOB)")
         done.cut_inventories = True
+    # Numbers of an attempt of which nothing else is known say nothing; that it was lost is said of the result.
+    connection.execute(
+        """DELETE FROM compilation WHERE NOT EXISTS (SELECT 1 FROM result
+            WHERE (result.run_id, result.test_ref, result.attempt)
+                = (compilation.run_id, compilation.test_ref, compilation.attempt))"""
+    )
     placeholders = _Placeholders(connection, known, done)
     placeholders.mend_references()
     for run_id, planned in connection.execute("SELECT run_id, planned FROM run").fetchall():

@@ -81,7 +81,7 @@ def copy_run(database: Database, key: str) -> tuple[Action, int | None]:
             case Verdict.FURTHER:
                 pass
         refuse_if_written(database, here.run_id, here.owner)
-        for table in ("result", "plan", "run_shard", "run_skiplist_entry"):
+        for table in ("compilation", "result", "plan", "run_shard", "run_skiplist_entry"):
             connection.execute(f"DELETE FROM main.{table} WHERE run_id = ?", (here.run_id,))
         columns = _columns(connection)
         connection.execute(

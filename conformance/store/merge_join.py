@@ -83,7 +83,7 @@ def _make_room(database: Database, run_id: int, joining: Joining) -> None:
     connection = database.connection
     for run in joining.written:
         if joining.replaces(run):
-            for table in ("result", "plan"):
+            for table in ("compilation", "result", "plan"):
                 connection.execute(
                     f"DELETE FROM main.{table} WHERE run_id = :here AND test_ref IN ({TESTS_HERE})",
                     {"here": run_id, "there": run.id},

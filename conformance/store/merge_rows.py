@@ -39,6 +39,7 @@ _NAME_COLUMNS = (
     *((column, _TESTS) for column in ("file_id", "class_id", "template_id", "op_id", "module_id", "dtype_id")),
     ("architecture_id", _TESTS),
     ("worker_id", f"source.result WHERE {_OF_PART}"),
+    ("backend_id", f"source.compilation WHERE {_OF_PART}"),
     ("op_id", f"source.inventory_operator WHERE {_INVENTORY}"),
     ("group_id", f"source.inventory_operator WHERE {_INVENTORY}"),
     ("dtype_id", f"source.inventory_operator_dtype WHERE {_INVENTORY}"),
@@ -104,6 +105,7 @@ def copy_rows(
     _copy_registrations(connection, inventory_of, into)
     _copy_plan(connection, into)
     _copy_results(connection, into)
+    _copy_compilations(connection, into)
     recount(connection, into)
 
 
@@ -314,3 +316,20 @@ def _all_found(connection: sqlite3.Connection, table: str) -> None:
     (lost,) = connection.execute(f"SELECT count(*) FROM temp.{table}_map WHERE here IS NULL").fetchone()
     if lost:
         raise DanglingRows(f"{lost:,} rows of the table {table} are not there")
+
+
+def _copy_compilations(connection: sqlite3.Connection, into: int) -> None:
+    numbers = ("attempt", "compile_us", "graphs", "breaks", "recompilations", "peak_bytes")
+    columns = ", ".join(numbers)
+    copied = connection.execute(
+        f"""INSERT INTO main.compilation (run_id, test_ref, backend_id, {columns})
+        SELECT ?, test_map.here, name_map.here, {columns}
+        FROM temp.part JOIN source.compilation AS compilation ON compilation.run_id = part.run_id
+        JOIN temp.test_map ON test_map.there = compilation.test_ref
+        JOIN temp.name_map ON name_map.there = compilation.backend_id
+        ORDER BY test_map.here, attempt""",
+        (into,),
+    ).rowcount
+    (compilations,) = connection.execute(f"SELECT count(*) FROM source.compilation WHERE {_OF_PART}").fetchone()
+    if copied != compilations:
+        raise DanglingRows(f"{compilations - copied:,} compilations belong to no test of the plan")

@@ -42,6 +42,12 @@ def m004_kernels_that_compute_on_the_cpu(db: sqlite_utils.Database) -> None:
     reshape(db.conn)
 
 
+@MIGRATIONS()
+def m005_compilations(db: sqlite_utils.Database) -> None:
+    """Know what torch.compile did in a test, and keep its tests out of the status of operators."""
+    reshape(db.conn)
+
+
 def reshape(connection: sqlite3.Connection) -> None:
     """Give the database the tables, indexes and views of this version; the rows stay.
 

@@ -6,12 +6,15 @@ import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from conformance.errors import UsageError
+from conformance.model.compilation import CompileMode
 from conformance.model.listed import ListedEntry
 from conformance.model.operator import ModuleInventory, OperatorInfo, OperatorStatus
 from conformance.model.outcome import Outcome
 from conformance.model.registration import Registration, RegistrationKind
 from conformance.model.run import RunState
 from conformance.store.rows import (
+    CompileRow,
+    CompileStatusRow,
     CountRow,
     EntryRow,
     FallbackRow,
@@ -252,6 +255,38 @@ def module_statuses(db: Database, run_id: int) -> list[ModuleStatusRow]:
             """SELECT module, dtype, status, planned, passed, failed, skipped, xfailed, crashed, not_run, flaky,
                 fallback
             FROM module_status WHERE run_id = ? ORDER BY module, dtype""",
+            (run_id,),
+        )
+    ]
+
+
+def compile_statuses(db: Database, run_id: int) -> list[CompileStatusRow]:
+    """Return what the run says of each operator and module under torch.compile: operators first, by name and mode.
+
+    What the run has no compiling test of has no row.
+    """
+    return [
+        CompileStatusRow(op, module, CompileMode(mode), OperatorStatus(status), *numbers)
+        for op, module, mode, status, *numbers in db.query(
+            """SELECT op, module, mode, status, planned, passed, failed, skipped, xfailed, crashed, not_run, flaky,
+                fallback, compile_s, graphs, breaks, recompilations, peak_bytes
+            FROM compile_status WHERE run_id = ? ORDER BY op IS NULL, op, module, mode""",
+            (run_id,),
+        )
+    ]
+
+
+def compile_results(db: Database, run_id: int) -> list[CompileRow]:
+    """Return what torch.compile did in each planned test that uses it, by test id."""
+    return [
+        CompileRow(
+            *(test_id, suite, op, module, dtype, CompileMode(mode), _OUTCOMES[outcome], backend or ""),
+            *numbers,
+        )
+        for test_id, suite, op, module, dtype, mode, outcome, backend, *numbers in db.query(
+            """SELECT test_id, suite, op, module, dtype, mode, outcome, backend, compile_s, graphs, breaks,
+                recompilations, peak_bytes
+            FROM compile_results WHERE run_id = ? ORDER BY test_id""",
             (run_id,),
         )
     ]

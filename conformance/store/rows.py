@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from conformance.model.compilation import CompileMode
     from conformance.model.listed import ListedEntry
     from conformance.model.operator import OperatorStatus
     from conformance.model.outcome import Outcome
@@ -167,6 +168,56 @@ class ModuleStatusRow:
     flaky: int
     fallback: int
     fallback_ops: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CompileStatusRow:
+    """The status of one operator or module (the other is None) in one run when it is compiled in one mode.
+
+    The counts are those of OperatorStatusRow. ``compile_s``, ``graphs``, ``breaks`` and ``recompilations`` are sums
+    over its tests and ``peak_bytes`` the highest, None where no test has a number.
+    """
+
+    op: str | None
+    module: str | None
+    mode: CompileMode
+    status: OperatorStatus
+    planned: int
+    passed: int
+    failed: int
+    skipped: int
+    xfailed: int
+    crashed: int
+    not_run: int
+    flaky: int
+    fallback: int
+    compile_s: float | None
+    graphs: int | None
+    breaks: int | None
+    recompilations: int | None
+    peak_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CompileRow:
+    """What torch.compile did in the last attempt at one test; ``backend`` is empty where it did nothing.
+
+    Numbers that nobody could tell are None.
+    """
+
+    test_id: str
+    suite: str
+    op: str | None
+    module: str | None
+    dtype: str | None
+    mode: CompileMode
+    outcome: Outcome
+    backend: str
+    compile_s: float | None
+    graphs: int | None
+    breaks: int | None
+    recompilations: int | None
+    peak_bytes: int | None
 
 
 class SkipRow(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.model.compilation import COMPILE_TEMPLATES, COMPILING_SUITES
 from conformance.model.identity import Suite
 from conformance.model.operator import OperatorStatus
 from conformance.model.outcome import Outcome
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x74636E66
 
 # The number of migrations in conformance.store.migrations; each sets PRAGMA user_version to its own number.
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 
 def _values(enum: type[Enum]) -> str:
@@ -255,7 +256,29 @@ TABLES = (
     PRIMARY KEY (run_id, test_ref, attempt),
     FOREIGN KEY (run_id, test_ref) REFERENCES plan(run_id, test_ref)
 ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE compilation (
+    -- What torch.compile did during an attempt; tests that compile nothing have no row here.
+    run_id INTEGER NOT NULL,
+    test_ref INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    backend_id INTEGER NOT NULL REFERENCES name(id),            -- the dynamo backend
+    compile_us INTEGER,                         -- wall time of all compilations, in microseconds
+    graphs INTEGER NOT NULL,
+    breaks INTEGER NOT NULL,
+    recompilations INTEGER,
+    peak_bytes INTEGER,                         -- the most memory that was allocated on the device; NULL = not known
+    PRIMARY KEY (run_id, test_ref, attempt),
+    FOREIGN KEY (run_id, test_ref, attempt) REFERENCES result(run_id, test_ref, attempt)
+) STRICT, WITHOUT ROWID""",
 )
+
+_COMPILING = ", ".join(f"'{template}'" for template in COMPILE_TEMPLATES)
+_COMPILES = (
+    f"test.suite IN ({', '.join(repr(suite.value) for suite in COMPILING_SUITES)})"
+    f" AND test.template_id IN (SELECT id FROM name WHERE name IN ({_COMPILING}))"
+)
+# Whether a test says something about eager mode, which is what the status of an operator is of.
+_EAGER = f"NOT ({_COMPILES})"
 
 # The node id of a row of plan, test and spelling: the inverse of conformance.store.text.spelling.
 NODE_ID = (
@@ -324,10 +347,7 @@ _STATUS = f"""CASE
     END"""
 
 
-def _observed(subject: str, dtype: str) -> str:
-    """Return the SELECT that counts the tests of each operator or module, over all or one by one dtype."""
-    return f"""SELECT plan.run_id, test.{subject}_id AS subject_id, {dtype} AS dtype_id,
-        count(*) AS planned,
+_COUNTED = f"""count(*) AS planned,
         count(*) FILTER (WHERE result.outcome IN ('passed', 'xpassed')) AS passed,
         count(*) FILTER (WHERE result.outcome IN ('failed', 'error')) AS failed,
         count(*) FILTER (WHERE result.outcome = 'skipped') AS skipped,
@@ -335,11 +355,18 @@ def _observed(subject: str, dtype: str) -> str:
         count(*) FILTER (WHERE result.outcome IN ('crashed', 'timed_out', 'out_of_memory')) AS crashed,
         count(*) FILTER (WHERE result.outcome IS NULL OR result.outcome = 'not_run') AS not_run,
         count(*) FILTER (WHERE result.outcome = 'flaky') AS flaky,
-        count(*) FILTER (WHERE {FELL_BACK}) AS fallback
+        count(*) FILTER (WHERE {FELL_BACK}) AS fallback"""
+
+
+def _observed(subject: str, dtype: str) -> str:
+    """Return the SELECT that counts the tests of each operator or module, over all or one by one dtype."""
+    return f"""SELECT plan.run_id, test.{subject}_id AS subject_id, {dtype} AS dtype_id,
+        {_COUNTED}
     FROM plan
     JOIN test ON test.id = plan.test_ref
     LEFT JOIN {LAST_RESULT}
     WHERE test.{subject}_id IS NOT NULL{"" if dtype == "NULL" else f" AND {dtype} IS NOT NULL"}
+        AND {_EAGER}
     GROUP BY 1, 2, 3"""
 
 
@@ -353,6 +380,7 @@ def _untested(subject: str, dtype: str) -> str:
     WHERE NOT EXISTS (
         SELECT 1 FROM test CROSS JOIN plan ON plan.run_id = run.run_id AND plan.test_ref = test.id
         WHERE test.{subject}_id = declared.{subject}_id{same_dtype}
+            AND {_EAGER}
     )"""
 
 
@@ -377,6 +405,12 @@ def _status_view(view: str, subject: str, comment: str) -> str:
     LEFT JOIN name AS dtype ON dtype.id = counted.dtype_id"""
 
 
+_MODE = "CASE template.name {} END".format(
+    " ".join(f"WHEN '{template}' THEN '{mode}'" for template, mode in COMPILE_TEMPLATES.items())
+)
+_LAST_COMPILATION = """compilation ON compilation.run_id = result.run_id AND compilation.test_ref = result.test_ref
+        AND compilation.attempt = result.attempt"""
+
 VIEWS = (
     f"""CREATE VIEW test_results AS
     -- One row for each planned test of each run, with its last attempt.
@@ -394,11 +428,49 @@ VIEWS = (
     _status_view(
         "operator_status",
         "op",
-        "The status of every operator of every run: over all its tests (dtype NULL) and by dtype.",
+        "The status of every operator of every run in eager mode: over all its tests (dtype NULL) and by dtype.",
     ),
     _status_view(
         "module_status",
         "module",
-        "The status of every module of every run: over all its tests (dtype NULL) and by dtype.",
+        "The status of every module of every run in eager mode: over all its tests (dtype NULL) and by dtype.",
     ),
+    f"""CREATE VIEW compile_results AS
+    -- One row for each planned test that uses torch.compile, with what it did in the last attempt.
+    SELECT plan.run_id, test.test_id, test.suite, op.name AS op, module.name AS module, dtype.name AS dtype,
+        {_MODE} AS mode,
+        coalesce(result.outcome, 'not_run') AS outcome, backend.name AS backend,
+        compilation.compile_us / 1e6 AS compile_s, compilation.graphs, compilation.breaks,
+        compilation.recompilations, compilation.peak_bytes
+    FROM plan
+    JOIN test ON test.id = plan.test_ref
+    JOIN name AS template ON template.id = test.template_id
+    LEFT JOIN name AS op ON op.id = test.op_id
+    LEFT JOIN name AS module ON module.id = test.module_id
+    LEFT JOIN name AS dtype ON dtype.id = test.dtype_id
+    LEFT JOIN {LAST_RESULT}
+    LEFT JOIN {_LAST_COMPILATION}
+    LEFT JOIN name AS backend ON backend.id = compilation.backend_id
+    WHERE {_COMPILES}""",
+    f"""CREATE VIEW compile_status AS
+    -- The status of every operator and module of every run under torch.compile, static (compile) and dynamic apart.
+    SELECT run_id, op.name AS op, module.name AS module, mode, {_STATUS} AS status,
+        planned, passed, failed, skipped, xfailed, crashed, not_run, flaky, fallback,
+        compile_s, graphs, breaks, recompilations, peak_bytes
+    FROM (
+    SELECT plan.run_id, test.op_id, test.module_id, {_MODE} AS mode,
+        {_COUNTED},
+        sum(compilation.compile_us) / 1e6 AS compile_s, sum(compilation.graphs) AS graphs,
+        sum(compilation.breaks) AS breaks, sum(compilation.recompilations) AS recompilations,
+        max(compilation.peak_bytes) AS peak_bytes
+    FROM plan
+    JOIN test ON test.id = plan.test_ref
+    JOIN name AS template ON template.id = test.template_id
+    LEFT JOIN {LAST_RESULT}
+    LEFT JOIN {_LAST_COMPILATION}
+    WHERE {_COMPILES} AND (test.op_id IS NOT NULL OR test.module_id IS NOT NULL)
+    GROUP BY 1, 2, 3, 4
+    ) AS counted
+    LEFT JOIN name AS op ON op.id = counted.op_id
+    LEFT JOIN name AS module ON module.id = counted.module_id""",
 )

@@ -19,10 +19,11 @@ _INTRODUCTION = f"""# The database
 One SQLite file holds any number of runs. `sqlite3`, `sqlite-utils` and Datasette open it as it is. This page is printed
 by `python -m conformance.store.schema_document`, and a test proves that it says what the code does.
 
-The four views `test_results`, `test_attempts`, `operator_status` and `module_status` are a contract: columns may be
-added, none is renamed or removed. The tables below them may change; a file of an older harness is brought up to date
-when it is next written to. `PRAGMA user_version` is the schema's number, {SCHEMA_VERSION} here,
-`PRAGMA application_id` is {APPLICATION_ID:#x}, and `_sqlite_migrations` says which steps were applied when.
+The six views `test_results`, `test_attempts`, `operator_status`, `module_status`, `compile_results` and
+`compile_status` are a contract: columns may be added, none is renamed or removed. The tables below them may change; a
+file of an older harness is brought up to date when it is next written to. `PRAGMA user_version` is the schema's number,
+{SCHEMA_VERSION} here, `PRAGMA application_id` is {APPLICATION_ID:#x}, and `_sqlite_migrations` says which steps were
+applied when.
 
 The file is in WAL mode while it is written: results are committed at least every half second, and a process that is
 killed loses no more than the results it had not committed. Copy a database that is in use with
@@ -44,6 +45,15 @@ The history of one test:
 ```sql
 SELECT run_id, outcome, duration_s, message FROM test_results
 WHERE test_id = 'opinfo::TestOperators::test_out_add_float32' ORDER BY run_id;
+```
+
+Operators that pass in eager mode and not when they are compiled for static shapes:
+
+```sql
+SELECT op, eager.status AS eager, compiled.status AS compiled
+FROM operator_status AS eager JOIN compile_status AS compiled USING (run_id, op)
+WHERE run_id = 1 AND eager.dtype IS NULL AND compiled.mode = 'compile'
+  AND eager.status IN ('native', 'fallback') AND compiled.status NOT IN ('native', 'fallback', 'skipped', 'untested');
 ```
 
 Operators that are native for float32 and not for bfloat16:
@@ -129,6 +139,34 @@ _VIEW_COLUMNS = {
         "module": "the module, by its full name; those of the inventory that no test was planned for are there too",
         "dtype": "one dtype, or NULL for the row over all tests of the module",
         **_COUNTS,
+    },
+    "compile_results": {
+        "run_id": "the run's number",
+        "test_id": "the test's device-neutral id",
+        "suite": "opinfo or modules",
+        "op": "the operator under test, by its full name; NULL for modules",
+        "module": "the module under test, by its full name; NULL for operators",
+        "dtype": "torch's name without `torch.`",
+        "mode": "compile (static shapes) or dynamic",
+        "outcome": ", ".join(outcome.value for outcome in Outcome),
+        "backend": "the dynamo backend; NULL where nothing was compiled, and in the columns that follow",
+        "compile_s": "wall time of all compilations of the test, in seconds; NULL too where this torch does not tell",
+        "graphs": "graphs that the backend compiled; 0 where dynamo left the function to eager mode",
+        "breaks": "graph breaks",
+        "recompilations": "compilations of code that was compiled before, for other inputs; NULL too as compile_s",
+        "peak_bytes": "the most memory allocated on the device in the test; NULL too where the device keeps no peak",
+    },
+    "compile_status": {
+        "run_id": "the run's number",
+        "op": "the operator, by its full name; NULL for modules. What no compiling test was planned for has no row",
+        "module": "the module, by its full name; NULL for operators",
+        "mode": "compile (static shapes) or dynamic",
+        **_COUNTS,
+        "compile_s": "the sum over its tests, in seconds; NULL where none has a number, here and below",
+        "graphs": "the sum over its tests",
+        "breaks": "the sum over its tests",
+        "recompilations": "the sum over its tests",
+        "peak_bytes": "the highest of its tests",
     },
 }
 

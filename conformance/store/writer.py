@@ -43,6 +43,11 @@ _INSERT_RESULT = """INSERT INTO result (
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (run_id, test_ref, attempt) DO NOTHING"""
 
+_INSERT_COMPILATION = """INSERT INTO compilation (
+    run_id, test_ref, attempt, backend_id, compile_us, graphs, breaks, recompilations, peak_bytes
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (run_id, test_ref, attempt) DO NOTHING"""
+
 _SET_COUNT = """INSERT INTO run_outcome (run_id, outcome, tests) VALUES (?, ?, ?)
     ON CONFLICT (run_id, outcome) DO UPDATE SET tests = excluded.tests"""
 
@@ -244,6 +249,9 @@ class RunWriter:
             return
         with self._transaction() as connection:
             connection.executemany(_INSERT_RESULT, [self._row(ref, result) for ref, result in self._buffer])
+            compiled = [row for ref, result in self._buffer for row in self._compilation(ref, result)]
+            if compiled:
+                connection.executemany(_INSERT_COMPILATION, compiled)
             connection.executemany(
                 _SET_COUNT, [(self.run_id, outcome.value, self._counts[outcome]) for outcome in self._changed]
             )
@@ -320,6 +328,25 @@ class RunWriter:
             interning.text(capped(result.details, DETAILS_LIMIT)),
             interning.signature(capped(result.signature, MESSAGE_LIMIT)),
         )
+
+    def _compilation(self, ref: int, result: Result) -> list[tuple[object, ...]]:
+        """Return the row of a test that used torch.compile; one that counts as not run has done nothing."""
+        one = result.compilation
+        if one is None or result.outcome is Outcome.NOT_RUN:
+            return []
+        return [
+            (
+                self._run_id,
+                ref,
+                result.attempt,
+                self._interning.name(storable(one.backend)),
+                None if one.compile_s is None else round(one.compile_s * 1e6),
+                one.graphs,
+                one.breaks,
+                one.recompilations,
+                one.peak_bytes,
+            )
+        ]
 
     @contextmanager
     def _transaction(self) -> Generator[sqlite3.Connection]:

@@ -315,7 +315,9 @@ def test_sqlite_utils_opens_the_file_as_it_is(tmp_path: Path) -> None:
     path = build_sample(tmp_path / "a.sqlite", operators=12)
     database = sqlite_utils.Database(path)
     assert {"run", "test", "plan", "result", "text", "signature"} <= set(database.table_names())
-    assert set(database.view_names()) == {"test_results", "test_attempts", "operator_status", "module_status"}
+    assert set(database.view_names()) == {
+        *("test_results", "test_attempts", "operator_status", "module_status", "compile_results", "compile_status")
+    }
     assert all(database.table(name).strict for name in database.table_names() if "sqlite" not in name)
     rows = list(database.query("SELECT * FROM operator_status WHERE run_id = 1 AND dtype IS NULL"))
     assert len(rows) == 12
