@@ -21,7 +21,8 @@ def operator_status(
     ``passed`` includes unexpected passes, ``failed`` errors, ``crashed`` timeouts and out-of-memory deaths;
     ``flaky`` are those that passed only after an attempt that failed;
     ``fallback`` is in how many tests the operator ran on the CPU. ``not_run`` changes nothing: a lost test says
-    nothing about the operator. The view ``operator_status`` of the database says the same in SQL.
+    nothing about the operator. Tests that use torch.compile are counted by themselves, for a status of their own. The
+    views ``operator_status`` and ``compile_status`` of the database say the same in SQL.
     """
     del not_run
     if passed + failed + skipped + xfailed + crashed + flaky == 0:

@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class OperatorStatus(str, Enum):
-    """The state of one operator, over all its tests or those of one dtype, in one run."""
+    """The state of one operator in one run, over all its tests or those of one dtype: in eager mode, or compiled."""
 
     NATIVE = "native"
     PARTIAL = "partial"

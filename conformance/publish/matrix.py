@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from conformance.analysis.status import operator_status
+from conformance.model.compilation import compile_mode
 from conformance.model.outcome import Outcome
 from conformance.publish.marks import FELL_BACK
 
@@ -65,8 +66,9 @@ class RunOutcomes:
 class OutcomeMatrix:
     """The last outcome of every test in several runs.
 
-    ``tests`` are sorted by id; ``rows`` has each run by its number. ``operators`` and ``modules`` have the name of what
-    each test is about, None where it is about something else. ``sets`` are the sets of overloads by their numbers.
+    ``tests`` are sorted by id; ``rows`` has each run by its number. ``operators`` and ``modules`` have the name of that
+    whose status each test counts for, None where it is something else or compiled. ``sets`` are the sets of overloads
+    by their numbers.
     """
 
     tests: tuple[TestKey, ...]
@@ -80,7 +82,9 @@ class OutcomeMatrix:
         cls, tests: Sequence[TestKey], rows: Mapping[int, RunOutcomes], sets: Mapping[int, frozenset[str]]
     ) -> OutcomeMatrix:
         """Return the matrix of these tests."""
-        operators, modules = tuple(test.op for test in tests), tuple(test.module for test in tests)
+        eager = [compile_mode(test.suite, test.template) is None for test in tests]
+        operators = tuple(test.op if counts else None for test, counts in zip(tests, eager, strict=True))
+        modules = tuple(test.module if counts else None for test, counts in zip(tests, eager, strict=True))
         return cls(tuple(tests), rows, sets, operators, modules)
 
     def seen(self, run_id: int, place: int) -> Seen | None:
@@ -131,7 +135,7 @@ _COUNTED_AS = {
 
 
 def subject_statuses(matrix: OutcomeMatrix, run_id: int, noun: str) -> dict[str, OperatorStatus]:
-    """Return the status of every operator or module that a run planned a test of, over all its tests."""
+    """Return the status of every operator or module that a run planned a test of, over all its tests in eager mode."""
     codes = matrix.rows[run_id].codes
     names = matrix.operators if noun == "operator" else matrix.modules
     # A byte that is not 0 says that the test was planned.

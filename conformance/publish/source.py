@@ -10,6 +10,7 @@ from conformance.analysis.architectures import architectures_of, newest_with_arc
 from conformance.analysis.calls import recorded_calls
 from conformance.analysis.coverage import coverage
 from conformance.analysis.named import packet_of
+from conformance.model.compilation import compile_mode
 from conformance.model.operator import ModuleInventory, OperatorInfo, OperatorStatus
 from conformance.model.outcome import Outcome
 from conformance.publish.architectures import ModelsFinding
@@ -180,7 +181,7 @@ def _walk(matrix: OutcomeMatrix, run_id: int) -> tuple[dict[str, Evidence], tupl
         outcome = outcome_of(byte)
         if test.op is None and test.module is None:
             files[test.file][outcome] += 1
-        if outcome == Outcome.NOT_RUN.value:
+        if outcome == Outcome.NOT_RUN.value or compile_mode(test.suite, test.template) is not None:
             continue
         for noun, name in ((OPERATOR, test.op), (MODULE, test.module)):
             if name is not None:

@@ -10,6 +10,7 @@ from conformance import store
 from conformance.errors import ConformanceError
 from conformance.model.outcome import Outcome
 from conformance.model.run import RunState
+from conformance.report.compiled import Compiled, collect_compiled
 from conformance.report.failures import FAILURES, FailureGroup, group_failures
 from conformance.report.fallbacks import Fallbacks, collect_fallbacks
 from conformance.report.rows import shown
@@ -99,6 +100,7 @@ class RunFindings:
     lost: tuple[str, ...]
     lost_total: int
     skips: tuple[SkipReason, ...]
+    compiled: Compiled
 
     @property
     def has_groups(self) -> bool:
@@ -120,8 +122,10 @@ def collect_findings(db: Database, run_id: int, *, top: int = 20) -> RunFindings
     failures = group_failures(store.results(db, run_id, outcomes=FAILURES), run)
     lost = _lost(db, run)
     operators, modules = store.operator_statuses(db, run_id), store.module_statuses(db, run_id)
+    compiled_statuses = store.compile_statuses(db, run_id)
     subject_tests = sum(row.planned for row in operators if row.dtype is None)
     subject_tests += sum(row.planned for row in modules if row.dtype is None)
+    subject_tests += sum(row.planned for row in compiled_statuses)
     return RunFindings(
         run=run,
         notes=_notes(run, whole),
@@ -143,6 +147,9 @@ def collect_findings(db: Database, run_id: int, *, top: int = 20) -> RunFindings
         lost=shown(lost, limit),
         lost_total=len(lost),
         skips=group_skips(store.skips(db, run_id)),
+        compiled=collect_compiled(
+            store.compile_results(db, run_id) if compiled_statuses else [], compiled_statuses, operators, modules
+        ),
     )
 
 

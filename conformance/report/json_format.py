@@ -42,6 +42,15 @@ null before they are known.
 ``skips``
     ``rows``, one for each reason, most tests first: ``by`` (``skiplist``, or ``test``: PyTorch's own decorators and
     SkipTest), ``reason``, ``tests``, and of one of them ``test_id``; ``hidden``.
+``compiled``
+    What torch.compile did; empty lists where the run has no such test. ``rows``, one for each suite and template:
+    ``suite``, ``template`` (``compile`` or ``compile_dynamic``), ``planned`` tests, of which ``passed``, ``failed`` (in
+    any way) and ``others`` add up to it; ``in_eager``: how many of those that passed compiled no graph; ``compiled``:
+    how many have numbers, and over these the sums ``graphs``, ``breaks``, ``recompilations``, the median compile time
+    ``median_s`` in seconds, and the highest memory peak ``peak_bytes``, each null where nobody could tell.
+    ``subjects``, one for each operator and module with such a test: ``noun``, ``name``, and its statuses ``eager``,
+    ``compile`` and ``dynamic``, null where it has no test of that mode; ``compile_graphs`` and ``dynamic_graphs``: how
+    many graphs were compiled, 0 where all was left to eager mode, null where there are no numbers.
 ``lost``
     ``total``: planned tests that had no result when the run ended; ``test_ids``; ``hidden``.
 """
@@ -51,6 +60,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, TypeAlias, Union
 
+from conformance.model.compilation import CompileMode
 from conformance.report.rows import shown
 from conformance.report.words import outcome_word, status_word
 
@@ -58,6 +68,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from conformance.model.outcome import Outcome
+    from conformance.report.compiled import Compiled
     from conformance.report.failures import FailureGroup
     from conformance.report.fallbacks import Fallbacks
     from conformance.report.findings import RunFindings, Tally, TallyTable
@@ -94,6 +105,7 @@ def document(findings: RunFindings) -> dict[str, Json]:
             "hidden": findings.failures_total - len(findings.failures),
         },
         "skips": _skips(findings.skips, findings.limit),
+        "compiled": _compiled(findings.compiled),
         "lost": {
             "total": findings.lost_total,
             "test_ids": list(findings.lost),
@@ -181,6 +193,39 @@ def _skips(skips: Sequence[SkipReason], limit: int | None) -> dict[str, Json]:
             {"by": row.by.value, "reason": row.reason, "tests": row.tests, "test_id": row.test_id} for row in rows
         ],
         "hidden": len(skips) - len(rows),
+    }
+
+
+def _compiled(compiled: Compiled) -> dict[str, Json]:
+    return {
+        "rows": [
+            {
+                "suite": row.suite,
+                "template": row.template,
+                "planned": row.planned,
+                "passed": row.passed,
+                "failed": row.failed,
+                "others": row.others,
+                "in_eager": row.in_eager,
+                "compiled": row.compiled,
+                "graphs": row.graphs,
+                "breaks": row.breaks,
+                "recompilations": row.recompilations,
+                "median_s": None if row.median_s is None else round(row.median_s, 6),
+                "peak_bytes": row.peak_bytes,
+            }
+            for row in compiled.tallies
+        ],
+        "subjects": [
+            {
+                "noun": one.noun,
+                "name": one.name,
+                "eager": one.eager.value,
+                **{mode.value: one.modes[mode].value if mode in one.modes else None for mode in CompileMode},
+                **{f"{mode.value}_graphs": one.graphs.get(mode) for mode in CompileMode},
+            }
+            for one in compiled.subjects
+        ],
     }
 
 

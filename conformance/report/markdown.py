@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from conformance.model.compilation import CompileMode
 from conformance.model.outcome import Outcome
+from conformance.report.compiled import HEADINGS, count_cells, subject_cells, tally_cells
 from conformance.report.findings import NoteKind
 from conformance.report.layout import cut, escaped, printable
 from conformance.report.message import has_own_cause, sample_line, telling_lines
 from conformance.report.rows import shown
+from conformance.report.statuses import NARROW
 from conformance.report.words import (
     NO_DATA,
     NO_REASON,
@@ -31,6 +34,7 @@ from conformance.report.words import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from conformance.report.compiled import Compiled
     from conformance.report.failures import FailureGroup
     from conformance.report.fallbacks import FallbackOverload
     from conformance.report.findings import RunFindings, Tally, TallyTable
@@ -69,6 +73,7 @@ def render_markdown(findings: RunFindings) -> str:
         _head(findings),
         _outcomes(findings),
         *_subjects(findings),
+        *_compiled(findings.compiled),
         _failures(findings),
         _lost(findings),
         *_fallbacks(findings),
@@ -157,6 +162,25 @@ def _statuses(title: str, noun: str, statuses: StatusCounts) -> list[str]:
         "",
         *_table(("status", noun + "s", "share"), rows),
     ]
+
+
+def _compiled(compiled: Compiled) -> list[list[str]]:
+    """Return what torch.compile did, and the statuses under it: one by one where these are few."""
+    if not compiled.tallies:
+        return []
+    rows = [(code(suite), code(template), *cells) for suite, template, *cells in tally_cells(compiled)]
+    headings = ("suite", "template", *(heading.replace("-\n", "").replace("\n", " ") for heading in HEADINGS))
+    blocks = [["### Under torch.compile", "", *_table(headings, rows, texts=2)]]
+    if len(compiled.subjects) <= NARROW:
+        names = [(code(name), *statuses) for name, *statuses in subject_cells(compiled)]
+        blocks.append(["### Status in each mode", "", *_table(("name", "eager", *CompileMode), names, texts=4)])
+        return blocks
+    for noun in ("operator", "module"):
+        counts = count_cells(compiled, noun)
+        if counts:
+            title = f"### {noun.capitalize()}s by status under torch.compile"
+            blocks.append([title, "", *_table(("status", *compiled.modes), counts)])
+    return blocks
 
 
 def _skips(findings: RunFindings) -> list[str]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.model.compilation import CompileMode
 from conformance.model.outcome import Outcome
+from conformance.report.compiled import HEADINGS, count_cells, subject_cells, tally_cells
 from conformance.report.layout import WIDTH, cut, escaped, listing, printable, table, wrap
 from conformance.report.message import has_own_cause, sample_line, telling_lines
 from conformance.report.rows import shown
+from conformance.report.statuses import NARROW
 from conformance.report.words import (
     NO_DATA,
     NO_REASON,
@@ -26,6 +29,7 @@ from conformance.report.words import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from conformance.report.compiled import Compiled
     from conformance.report.failures import FailureGroup
     from conformance.report.fallbacks import FallbackOverload
     from conformance.report.findings import RunFindings, Tally, TallyTable
@@ -38,6 +42,7 @@ def render_text(findings: RunFindings) -> str:
         _head(findings),
         _outcomes(findings),
         *_subjects(findings),
+        *_compiled(findings.compiled),
         _tallies("Templates", "template", findings.templates),
         _tallies("Operator groups", "group", findings.groups) if findings.has_groups else [],
         *_fallbacks(findings),
@@ -118,6 +123,23 @@ def _statuses(title: str, noun: str, statuses: StatusCounts) -> list[str]:
         f"{title} by status, of {denominator(statuses.total, statuses.declared, noun)}",
         *table(("status", noun + "s", "share"), rows),
     ]
+
+
+def _compiled(compiled: Compiled) -> list[list[str]]:
+    """Return what torch.compile did, and the statuses under it: one by one where these are few."""
+    if not compiled.tallies:
+        return []
+    rows = [(f"{suite} {template}", *cells) for suite, template, *cells in tally_cells(compiled)]
+    blocks = [["Under torch.compile", *table(("template", *HEADINGS), rows)]]
+    if len(compiled.subjects) <= NARROW:
+        blocks.append(["Status in each mode", *listing(("name", "eager", *CompileMode), subject_cells(compiled))])
+        return blocks
+    for noun in ("operator", "module"):
+        counts = count_cells(compiled, noun)
+        if counts:
+            title = f"{noun.capitalize()}s by status under torch.compile"
+            blocks.append([title, *table(("status", *compiled.modes), counts)])
+    return blocks
 
 
 def _tallies(title: str, noun: str, tallies: TallyTable) -> list[str]:

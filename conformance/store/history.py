@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from conformance.model.identity import Identity, Suite
 from conformance.model.listed import ListedEntry
 from conformance.model.outcome import Outcome
+from conformance.store.schema import EAGER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -231,10 +232,10 @@ def signatures_of(db: Database, run_id: int, test_refs: Collection[int]) -> dict
 
 
 def operator_outcomes(db: Database, run_id: int) -> dict[str, dict[tuple[Outcome, bool], int]]:
-    """Return for each operator that a run has tests of how many ended how, and fell back or not."""
+    """Return for each operator that a run has tests of in eager mode how many ended how, and fell back or not."""
     counts: dict[str, dict[tuple[Outcome, bool], int]] = {}
     for op, outcome, fell_back, tests in db.query(
-        """SELECT op.name, counted.outcome, counted.fallback_set_id IS NOT NULL AND fallback_set.overloads <> '',
+        f"""SELECT op.name, counted.outcome, counted.fallback_set_id IS NOT NULL AND fallback_set.overloads <> '',
             sum(counted.tests)
         FROM (
             SELECT test.op_id, result.outcome, result.fallback_set_id, count(*) AS tests
@@ -244,7 +245,7 @@ def operator_outcomes(db: Database, run_id: int) -> dict[str, dict[tuple[Outcome
                     SELECT 1 FROM result AS later WHERE later.run_id = result.run_id
                     AND later.test_ref = result.test_ref AND later.attempt > result.attempt
                 )
-            WHERE plan.run_id = ? AND test.op_id IS NOT NULL
+            WHERE plan.run_id = ? AND test.op_id IS NOT NULL AND {EAGER}
             GROUP BY 1, 2, 3
         ) AS counted
         JOIN name AS op ON op.id = counted.op_id

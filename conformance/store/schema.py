@@ -278,7 +278,7 @@ _COMPILES = (
     f" AND test.template_id IN (SELECT id FROM name WHERE name IN ({_COMPILING}))"
 )
 # Whether a test says something about eager mode, which is what the status of an operator is of.
-_EAGER = f"NOT ({_COMPILES})"
+EAGER = f"NOT ({_COMPILES})"
 
 # The node id of a row of plan, test and spelling: the inverse of conformance.store.text.spelling.
 NODE_ID = (
@@ -366,7 +366,7 @@ def _observed(subject: str, dtype: str) -> str:
     JOIN test ON test.id = plan.test_ref
     LEFT JOIN {LAST_RESULT}
     WHERE test.{subject}_id IS NOT NULL{"" if dtype == "NULL" else f" AND {dtype} IS NOT NULL"}
-        AND {_EAGER}
+        AND {EAGER}
     GROUP BY 1, 2, 3"""
 
 
@@ -380,7 +380,7 @@ def _untested(subject: str, dtype: str) -> str:
     WHERE NOT EXISTS (
         SELECT 1 FROM test CROSS JOIN plan ON plan.run_id = run.run_id AND plan.test_ref = test.id
         WHERE test.{subject}_id = declared.{subject}_id{same_dtype}
-            AND {_EAGER}
+            AND {EAGER}
     )"""
 
 

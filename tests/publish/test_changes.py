@@ -9,7 +9,16 @@ from conformance.model.outcome import Outcome
 from conformance.publish.changed import change_mark, is_better, is_worse
 from conformance.publish.changes import CHANGES, bad_since, step
 from conformance.publish.marks import status_mark
-from conformance.publish.matrix import OutcomeMatrix, RunOutcomes, Sight, TestKey, byte_of, on_cpu, shown_code
+from conformance.publish.matrix import (
+    OutcomeMatrix,
+    RunOutcomes,
+    Sight,
+    TestKey,
+    byte_of,
+    on_cpu,
+    shown_code,
+    subject_statuses,
+)
 from conformance.publish.pages import Link
 from conformance.publish.pages_overview import SubjectChange
 
@@ -145,3 +154,18 @@ def test_a_byte_keeps_outcome_and_sight() -> None:
 def test_what_has_no_result_is_neither_better_nor_worse(before: str, after: str, worse: bool, better: bool) -> None:
     change = SubjectChange(Link("x", ""), status_mark(before), status_mark(after))
     assert (is_worse(change), is_better(change)) == (worse, better)
+
+
+def test_tests_that_compile_count_for_no_status_of_the_matrix() -> None:
+    tests = [
+        TestKey("a", "opinfo", "f", "test_forward", "sin", None, "float32"),
+        TestKey("b", "opinfo", "f", "test_compile", "sin", None, "float32"),
+        TestKey("c", "opinfo", "f", "test_compile_dynamic", "cos", None, "float32"),
+        TestKey("d", "upstream", "f", "test_compile", "tan", None, "float32"),
+    ]
+    codes = bytes(byte_of(outcome, Sight.NOT_ON_CPU) for outcome in ("passed", "failed", "failed", "failed"))
+    matrix = OutcomeMatrix.of(tests, {1: RunOutcomes(codes)}, {})
+    assert {name: str(status) for name, status in subject_statuses(matrix, 1, "operator").items()} == {
+        "sin": "native",
+        "tan": "failing",
+    }

@@ -16,6 +16,7 @@ from conformance.report.findings import NoteKind, collect_findings
 from conformance.report.json_format import render_json
 from conformance.report.skips import SkippedBy
 from conformance.store import Database
+from tests.report.compiled_runs import write_compiled_run
 from tests.report.runs import id_of, write_run
 from tests.sample_run import build_sample
 
@@ -83,6 +84,10 @@ class TestJson(TestCase):
       "status": "untested"
     }
   ],
+  "compiled": {
+    "rows": [],
+    "subjects": []
+  },
   "failures": {
     "hidden": 0,
     "rows": [
@@ -269,10 +274,11 @@ class TestJson(TestCase):
         local = Result("test_mine.py::test_a", Outcome.PASSED, fallback=seen)
         narrow = write_run(self.folder / "narrow", [Result(id_of("test_a"), Outcome.PASSED, fallback=seen), local])
         keys |= keys_of(json.loads(render(narrow)))
+        keys |= keys_of(json.loads(render(write_compiled_run(self.folder / "compiled"))))
         documentation = json_format.__doc__ or ""
         documented = set(re.findall(r"``([a-z_]+)``", documentation))
         assert keys <= documented
-        values = {"not_run", "operator", "module"} | {kind.value for kind in (*NoteKind, *SkippedBy)}
+        values = {"not_run", "operator", "module", "compile_dynamic"} | {kind.value for kind in (*NoteKind, *SkippedBy)}
         assert documented - keys - values == set()
 
     def test_is_sorted_ascii_and_names_every_outcome_and_status(self) -> None:

@@ -19,6 +19,7 @@ from conformance.store import (
     RunWriter,
     compile_results,
     compile_statuses,
+    history,
     module_statuses,
     operator_statuses,
     resolve_run,
@@ -131,6 +132,11 @@ def test_compiling_tests_change_no_eager_status(tmp_path: Path) -> None:
             assert statuses["cos", dtype] == (OperatorStatus.UNTESTED, 0)
         (linear, *_) = module_statuses(database, 1)
         assert (linear.status, linear.planned) == (OperatorStatus.UNTESTED, 0)
+
+
+def test_a_comparison_of_operators_is_one_of_eager_mode(tmp_path: Path) -> None:
+    with Database.open_existing(_write(tmp_path / "a.sqlite")) as database:
+        assert history.operator_outcomes(database, 1) == {"add": {(Outcome.PASSED, False): 1}}
 
 
 def test_only_the_last_attempt_counts(tmp_path: Path) -> None:
