@@ -102,6 +102,11 @@ class RunFindings:
     skips: tuple[SkipReason, ...]
     compiled: Compiled
 
+    def has_statuses(self, suite: str, statuses: StatusCounts) -> bool:
+        """Tell whether a suite was run, and not its compiling templates alone, which say nothing of eager mode."""
+        only_compiled = any(tally.suite == suite for tally in self.compiled.tallies)
+        return bool(statuses.planned) or (suite in self.run.suites and not only_compiled)
+
     @property
     def has_groups(self) -> bool:
         """Tell whether the table of operator groups says anything: not of a few operators, nor of tests of none."""

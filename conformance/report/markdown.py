@@ -145,7 +145,7 @@ def _subjects(findings: RunFindings) -> list[list[str]]:
             ("Operators", "operator", "opinfo", findings.operators),
             ("Modules", "module", "modules", findings.modules),
         )
-        if statuses.planned or suite in findings.run.suites
+        if findings.has_statuses(suite, statuses)
     ]
 
 

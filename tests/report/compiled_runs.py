@@ -38,8 +38,9 @@ ENDS = {
 }
 
 
-def write_compiled_run(path: Path, *, operators: int = 0) -> Path:
-    """Write a run of the operators of ``ENDS`` and as many others that pass in every mode."""
+def write_compiled_run(path: Path, *, operators: int = 0, eager: bool = True) -> Path:
+    """Write a run of the operators of ``ENDS`` and of others that pass in every mode, with the eager one or not."""
+    templates = TEMPLATES[0 if eager else 1 :]
     more = {
         f"op{number}": ((Outcome.PASSED, None), *[(Outcome.PASSED, _account(1))] * 2) for number in range(operators)
     }
@@ -48,10 +49,10 @@ def write_compiled_run(path: Path, *, operators: int = 0) -> Path:
         writer = RunWriter(database)
         writer.begin(run_info(suites=("opinfo",), emulated=True))
         writer.write_inventory(operators=[OperatorInfo(op, op, "pointwise", ("float32",)) for op in ends], modules=[])
-        writer.write_plan([_test(template, op) for op in ends for template in TEMPLATES])
+        writer.write_plan([_test(template, op) for op in ends for template in templates])
         writer.start(started_at=DAY)
         for op, by_template in ends.items():
-            for template, (outcome, compilation) in zip(TEMPLATES, by_template, strict=True):
+            for template, (outcome, compilation) in zip(templates, by_template[-len(templates) :], strict=True):
                 writer.add(
                     Result(
                         *(_test(template, op).identity.test_id, outcome),

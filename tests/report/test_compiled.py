@@ -100,3 +100,11 @@ def test_a_run_without_such_tests_says_nothing_of_it(tmp_path: Path) -> None:
     assert findings.compiled == Compiled()
     assert "torch.compile" not in render_text(findings) + render_markdown(findings)
     assert json.loads(render_json(findings))["compiled"] == {"rows": [], "subjects": []}
+
+
+def test_a_run_of_compiling_tests_alone_has_no_table_of_eager_statuses(tmp_path: Path) -> None:
+    findings = _findings(write_compiled_run(tmp_path / "db", operators=20, eager=False))
+    assert findings.operators.counts[OperatorStatus.UNTESTED] == 23
+    for text in (render_text(findings), render_markdown(findings)):
+        assert "untested" not in text
+        assert "under torch.compile" in text

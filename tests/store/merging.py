@@ -6,6 +6,7 @@ import dataclasses
 import subprocess
 from typing import TYPE_CHECKING, Any
 
+from conformance.model.compilation import CompileAccount
 from conformance.model.identity import Identity, PlannedTest, Suite
 from conformance.model.listed import ListedEntry
 from conformance.model.operator import ModuleInventory, OperatorInfo
@@ -78,6 +79,8 @@ def outcome_of(test: PlannedTest) -> list[Result]:
     test_id = test.identity.test_id
     account = FallbackAccount(("aten::sin.out",), ("aten::equal", "aten::sin.out")) if number % 3 else FallbackAccount()
     options: dict[str, Any] = {"worker": f"w{number % 4}", "duration_s": number / 1e6}
+    if number % 4 == 1:
+        options["compilation"] = CompileAccount(f"backend-{number % 3}", number / 1e6, number % 5, 1, None, number)
     match number % 10:
         case 0:
             return [Result(test_id, Outcome.SKIPPED, reason=f"reason {number % 5}", **options)]
@@ -192,8 +195,11 @@ def actions(done: Iterable[MergedRun]) -> list[str]:
 
 _ATTEMPTS = """SELECT test.test_id, test.suite, test.revision >= 0, result.attempt, result.outcome, result.duration_us,
     worker.name, fallback.overloads, test_fallback.overloads, samples, samples_passed, sample.text, reason.text,
-    message.text, details.text, signature.signature
+    message.text, details.text, signature.signature, backend.name, compile_us, graphs, breaks, recompilations, peak_bytes
 FROM result JOIN test ON test.id = result.test_ref LEFT JOIN name AS worker ON worker.id = result.worker_id
+LEFT JOIN compilation ON (compilation.run_id, compilation.test_ref, compilation.attempt)
+    = (result.run_id, result.test_ref, result.attempt)
+LEFT JOIN name AS backend ON backend.id = backend_id
 LEFT JOIN fallback_set AS fallback ON fallback.id = fallback_set_id
 LEFT JOIN fallback_set AS test_fallback ON test_fallback.id = test_fallback_set_id
 LEFT JOIN text AS sample ON sample.id = failing_sample_id LEFT JOIN text AS reason ON reason.id = reason_id
