@@ -195,7 +195,8 @@ def actions(done: Iterable[MergedRun]) -> list[str]:
 
 _ATTEMPTS = """SELECT test.test_id, test.suite, test.revision >= 0, result.attempt, result.outcome, result.duration_us,
     worker.name, fallback.overloads, test_fallback.overloads, samples, samples_passed, sample.text, reason.text,
-    message.text, details.text, signature.signature, backend.name, compile_us, graphs, breaks, recompilations, peak_bytes
+    message.text, details.text, signature.signature, backend.name, compile_us, graphs, breaks,
+    recompilations, peak_bytes
 FROM result JOIN test ON test.id = result.test_ref LEFT JOIN name AS worker ON worker.id = result.worker_id
 LEFT JOIN compilation ON (compilation.run_id, compilation.test_ref, compilation.attempt)
     = (result.run_id, result.test_ref, result.attempt)
@@ -205,7 +206,7 @@ LEFT JOIN fallback_set AS test_fallback ON test_fallback.id = test_fallback_set_
 LEFT JOIN text AS sample ON sample.id = failing_sample_id LEFT JOIN text AS reason ON reason.id = reason_id
 LEFT JOIN text AS message ON message.id = message_id LEFT JOIN text AS details ON details.id = details_id
 LEFT JOIN signature ON signature.id = signature_id
-WHERE run_id = ? ORDER BY test.test_id, attempt"""
+WHERE result.run_id = ? ORDER BY test.test_id, result.attempt"""
 
 _RESULTS = """SELECT test_id, node_id, suite, file, class, template, op, module, dtype, outcome, fallback_ops,
     test_fallback_ops, samples, samples_passed, failing_sample, duration_s, reason, message, signature, attempt, worker,

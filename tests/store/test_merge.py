@@ -72,7 +72,7 @@ def test_what_no_copied_run_refers_to_stays_behind(tmp_path: Path) -> None:
     with Database.open_existing(source) as database:
         everything = next(iter(database.query("SELECT count(*) FROM test")))
     with Database.create_or_open(source) as database, database.transaction():
-        for table in ("result", "plan", "run_outcome", "run_skiplist_entry"):
+        for table in ("compilation", "result", "plan", "run_outcome", "run_skiplist_entry"):
             database.connection.execute(f"DELETE FROM {table} WHERE run_id = 2")
         database.connection.execute("DELETE FROM run WHERE run_id = 2")
     merged(target, source)

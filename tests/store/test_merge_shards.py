@@ -257,7 +257,7 @@ class TestAMissingShard:
     def test_that_was_killed_before_its_plan_was_stored_is_missing(self, tmp_path: Path) -> None:
         paths = shards(tmp_path, 2)
         with Database.create_or_open(paths[1]) as database, database.transaction():
-            for table in ("result", "run_outcome", "plan"):
+            for table in ("compilation", "result", "run_outcome", "plan"):
                 database.connection.execute(f"DELETE FROM {table}")
             database.connection.execute("UPDATE run SET state = 'planned', planned = 0")
         assert refused(tmp_path / "target.sqlite", *paths).slug == "missing-shard"
