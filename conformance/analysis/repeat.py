@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from conformance.model.identity import Suite
 
 # What the result of a test depends on besides its id; the other variables say where things are kept.
-_DECISIVE = ("CONFORMANCE_NEURON_",)
+_DECISIVE = ("CONFORMANCE_NEURON_", "CONFORMANCE_COMPILE_BACKEND")
 
 
 def repeat_command(
@@ -19,7 +19,8 @@ def repeat_command(
 
     ``command`` is the one that the test was run by. Tests of the built-in suites do not need it; those of files are
     found through the path that stands in it, and without one through the file in their id. ``environment`` is the
-    run's: variables that change what the device does, such as injected faults, are set again.
+    run's: variables that change what the device does, such as injected faults, or by what it is compiled for, are set
+    again.
     """
     settings = [
         f"{name}={shlex.quote(value)}"

@@ -68,3 +68,9 @@ def test_injected_faults_and_the_profile_are_set_again() -> None:
         "CONFORMANCE_NEURON_FAULTS='aten::sin=wrong;aten::cos=nan' CONFORMANCE_NEURON_PROFILE=full "
         "conformance run opinfo --device neuron --test opinfo::TestOperators::test_out_add"
     )
+
+
+def test_another_backend_of_torch_compile_is_set_again() -> None:
+    environment = {"CONFORMANCE_COMPILE_BACKEND": "eager", "CONFORMANCE_CACHE": "/x"}
+    command = repeat_command("opinfo::TestOperators::test_compile_add", "opinfo", "cpu", environment=environment)
+    assert command.startswith("CONFORMANCE_COMPILE_BACKEND=eager conformance run ")
