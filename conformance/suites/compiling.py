@@ -92,16 +92,20 @@ def compiler(counted: TestAccount, *, dynamic: bool) -> Iterator[Compiler]:
         torch._dynamo.reset()  # or the graphs, and tensors they hold, would be there for the tests that follow
 
 
-def of_different_shapes(samples: Iterable[tuple[int, str, Any]]) -> Iterator[tuple[int, str, Any]]:
-    """Yield the first samples whose tensors have other shapes than those before, as many as are compiled."""
-    seen: set[tuple[torch.Size, ...]] = set()
-    for seed, text, sample in itertools.islice(samples, _LOOKED_AT):
-        shapes = tuple(tensor.shape for tensor in tensors((sample.input, sample.args, sample.kwargs)))
-        if shapes not in seen:
-            seen.add(shapes)
-            yield seed, text, sample
-        if len(seen) == COMPILED_SAMPLES:
-            return
+def of_different_shapes(samples: Iterable[tuple[int, str, Any]]) -> list[tuple[int, str, Any]]:
+    """Return as many samples as are compiled, no two with tensors of the same shapes.
+
+    Those come first whose tensors have the same numbers of dimensions as most others': for dynamic shapes they are one
+    graph, and only they show whether it is.
+    """
+    found: dict[tuple[torch.Size, ...], tuple[int, str, Any]] = {}
+    for one in itertools.islice(samples, _LOOKED_AT):
+        sample = one[2]
+        found.setdefault(tuple(tensor.shape for tensor in tensors((sample.input, sample.args, sample.kwargs))), one)
+    alike: dict[tuple[int, ...], list[tuple[int, str, Any]]] = {}
+    for shapes, one in found.items():
+        alike.setdefault(tuple(len(shape) for shape in shapes), []).append(one)
+    return [one for group in sorted(alike.values(), key=len, reverse=True) for one in group][:COMPILED_SAMPLES]
 
 
 def _callbacks() -> Any:

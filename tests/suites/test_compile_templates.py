@@ -160,7 +160,12 @@ def test_samples_are_chosen_by_their_shapes() -> None:
             self.args: tuple[Any, ...] = ()
             self.kwargs: dict[str, Any] = {}
 
-    shapes = [(2,), (2,), (), (3,), (4,), (5,)]
-    chosen = of_different_shapes((number, str(shape), Sample(*shape)) for number, shape in enumerate(shapes))
-    assert [number for number, *_ in chosen] == [0, 2, 3]
+    def chosen(*shapes: tuple[int, ...]) -> list[int]:
+        samples = [(number, str(shape), Sample(*shape)) for number, shape in enumerate(shapes)]
+        return [number for number, *_ in of_different_shapes(samples)]
+
+    assert chosen((2,), (2,), (3,), (4,), (5,)) == [0, 2, 3]
+    assert chosen((), (2,), (2,), (3, 3), (4, 4)) == [3, 4, 0]  # of two dimensions there are most
+    assert chosen((2,)) == [0]
+    assert chosen() == []
     assert COMPILED_SAMPLES == 3
