@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -68,3 +69,11 @@ def test_the_cpu_can_be_compiled_for_without_a_compiler() -> None:
     environment = {**os.environ, "PATH": "/nonexistent", "CXX": "/nonexistent"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment)
     assert done.stdout == "[2.0, 2.0]\n", done.stderr
+
+
+def test_the_page_of_each_device_names_its_backend() -> None:
+    pages = Path(__file__).resolve().parents[2] / "docs" / "devices"
+    for device in ("neuron", "cpu", "cuda", "xpu", "mps", "xla"):
+        page = (pages / f"{device}.md").read_text()
+        assert f"| torch.compile | the backend `{adapter_for(device).compile_backend}`" in page
+    assert VARIABLE in (pages / "private-use.md").read_text()
