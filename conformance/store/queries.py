@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from conformance.errors import UsageError
-from conformance.model.compilation import CompileMode
+from conformance.model.compilation import COMPILE_TEMPLATES, CompileMode
 from conformance.model.listed import ListedEntry
 from conformance.model.operator import ModuleInventory, OperatorInfo, OperatorStatus
 from conformance.model.outcome import Outcome
@@ -265,6 +265,8 @@ def compile_statuses(db: Database, run_id: int) -> list[CompileStatusRow]:
 
     What the run has no compiling test of has no row.
     """
+    if not _knows_compiling_tests(db):
+        return []
     return [
         CompileStatusRow(op, module, CompileMode(mode), OperatorStatus(status), *numbers)
         for op, module, mode, status, *numbers in db.query(
@@ -278,6 +280,8 @@ def compile_statuses(db: Database, run_id: int) -> list[CompileStatusRow]:
 
 def compile_results(db: Database, run_id: int) -> list[CompileRow]:
     """Return what torch.compile did in each planned test that uses it, by test id."""
+    if not _knows_compiling_tests(db):
+        return []
     return [
         CompileRow(
             *(test_id, suite, op, module, dtype, CompileMode(mode), _OUTCOMES[outcome], backend or ""),
@@ -290,6 +294,13 @@ def compile_results(db: Database, run_id: int) -> list[CompileRow]:
             (run_id,),
         )
     ]
+
+
+def _knows_compiling_tests(db: Database) -> bool:
+    """Tell whether any run may have tests that use torch.compile, without a look at the tests of any."""
+    names = ", ".join("?" * len(COMPILE_TEMPLATES))
+    found: int = next(db.query(f"SELECT EXISTS (SELECT 1 FROM name WHERE name IN ({names}))", [*COMPILE_TEMPLATES]))[0]
+    return bool(found)
 
 
 def fallback_operators(db: Database, run_id: int) -> list[FallbackRow]:

@@ -181,6 +181,18 @@ def test_a_run_that_compiles_nothing_writes_nothing_more(tmp_path: Path) -> None
         assert not any("INTO compilation" in statement for statement in statements)
 
 
+def test_a_database_that_knows_no_compiling_test_is_not_searched_for_them(tmp_path: Path) -> None:
+    statements: list[str] = []
+    with Database.create_or_open(tmp_path / "a.sqlite") as database:
+        writer = RunWriter(database)
+        writer.begin(run_info())
+        writer.write_plan(ADD[:1])
+        database.connection.set_trace_callback(statements.append)
+        assert compile_statuses(database, 1) == []
+        assert compile_results(database, 1) == []
+        assert not any("plan" in statement for statement in statements)
+
+
 def test_what_is_filled_in_as_not_run_has_no_numbers_and_can_be_taken_up(tmp_path: Path) -> None:
     test_id = ADD[1].identity.test_id
     path = _write(tmp_path / "a.sqlite", [Result(test_id, Outcome.NOT_RUN, compilation=STATIC)], finish=False)
