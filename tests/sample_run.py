@@ -63,6 +63,8 @@ _DEVICES = (
 _MISSING = "NotImplementedError: Could not run 'aten::{op}' with arguments from the 'neuron' backend."
 _MARKUP = "ValueError: <b>not bold</b> & \"quotes\" in '{op}'\x00 \ud800 end"
 
+TOLERANCES = {"float32": "rtol 1.3e-06, atol 1e-05", "bfloat16": "rtol 0.016, atol 1e-05", "int64": "rtol 0, atol 0"}
+
 
 @dataclass(frozen=True)
 class _Scene:
@@ -238,6 +240,7 @@ def _results(identity: Identity, tempers: dict[str, str], scene: _Scene, chance:
         samples=None if died else SampleAccount(ran, passed, first_failure),
         fallback=None if died else FallbackAccount(inside, tuple(sorted({*inside, "aten::_local_scalar_dense"}))),
         worker=worker,
+        tolerance=TOLERANCES.get(identity.dtype or "", "") if not died and not skipped_or_expected else "",
     )
 
 

@@ -74,6 +74,8 @@ def attach_observations(report: pytest.TestReport) -> None:
         extra["samples"] = [samples.ran, samples.passed, samples.first_failure]
         if counted.set_aside:
             extra["set_aside"] = [len(counted.set_aside), counted.set_aside[0]]
+        if counted.tolerance is not None:
+            extra["tolerance"] = list(counted.tolerance)
         if counted.compilation is not None:
             extra["compilation"] = dataclasses.asdict(counted.compilation)
     probe = current_probe()

@@ -97,6 +97,7 @@ def result_of(test_id: str, reports: Sequence[pytest.TestReport], *, attempt: in
         fallback=_account(fallback) if fallback else None,
         worker=str(extra.get("worker", "")),
         compilation=CompileAccount(**extra["compilation"]) if "compilation" in extra else None,
+        tolerance="rtol {:g}, atol {:g}".format(*extra["tolerance"]) if "tolerance" in extra else "",
     )
 
 

@@ -42,6 +42,8 @@ class Result:
     to fail; ``message`` the line that says what went wrong; ``details`` the traceback or the dead process's stack;
     ``signature`` the normalised message. ``fallback`` is None where no probe looked: that is not "no fallback".
     ``samples`` is None for tests that do not count samples, ``compilation`` for those that compile nothing.
+    ``tolerance`` is the widest by which numbers of the device could differ from the CPU's (``rtol 1.3e-06, atol
+    1e-05``), empty where it is not known or none were compared.
     """
 
     test_id: str
@@ -56,3 +58,4 @@ class Result:
     fallback: FallbackAccount | None = None
     worker: str = ""
     compilation: CompileAccount | None = None
+    tolerance: str = ""

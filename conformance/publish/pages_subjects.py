@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from conformance.publish.marks import Mark
     from conformance.publish.pages import Breakdown, BreakdownTable, Fact, Link
     from conformance.publish.pages_models import OperatorModels
+    from conformance.publish.tolerances import ToleranceLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,7 @@ class TestRow:
     duration: str
     samples: str
     failing_sample: str
+    tolerance: str
     reason: str
     message: str
     stack: str
@@ -257,6 +259,7 @@ class SubjectPage:
     dtypes: tuple[DtypeRow, ...]
     matrix: tuple[MatrixRow, ...]
     matrix_legend: tuple[Mark, ...]
+    tolerances: tuple[ToleranceLine, ...]
     tests: tuple[TestRow, ...]
     tests_more: int
     plain: tuple[PlainGroup, ...]

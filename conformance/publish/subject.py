@@ -36,6 +36,7 @@ from conformance.publish.slugs import anchor, named_anchor
 from conformance.publish.subject_history import history_rows, since
 from conformance.publish.subjects import tests_passed
 from conformance.publish.tested import result_mark, split_tests, worst_first
+from conformance.publish.tolerances import tolerance_lines
 from conformance.publish.wording import counted, number
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def subject_page(
         dtypes=dtypes,
         matrix=matrix,
         matrix_legend=legend,
+        tolerances=tolerance_lines(rows),
         tests=tests,
         tests_more=more,
         plain=plain,

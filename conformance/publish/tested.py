@@ -94,6 +94,7 @@ def shown_test(site: Site, row: ResultRow) -> TestRow:
         duration=duration(row.duration_s) if row.attempt else "",
         samples=samples(row),
         failing_sample=row.failing_sample,
+        tolerance=row.tolerance,
         reason=without_local_paths(row.reason),
         message=clipped(without_local_paths(row.message)),
         stack=death_stack(row.details) if str(row.outcome) in _DEATHS else "",

@@ -54,6 +54,7 @@ _RESULT_COLUMNS = {
     "reason_id": "text",
     "message_id": "text",
     "details_id": "text",
+    "tolerance_id": "text",
     "signature_id": "signature",
 }
 

@@ -380,7 +380,7 @@ def _run_row(row: tuple[Any, ...], recorded: dict[Outcome, int]) -> RunRow:
 
 def _result_row(row: tuple[Any, ...]) -> ResultRow:
     _, *identity, outcome, fallback, test_fallback, samples, samples_passed, failing_sample = row[:16]
-    duration_s, reason, message, _, signature, attempt, worker, details, *listed, inside = row[16:]
+    duration_s, reason, message, _, signature, attempt, worker, details, *listed, inside, tolerance = row[16:]
     values = (
         *identity,
         _OUTCOMES[outcome],
@@ -398,6 +398,7 @@ def _result_row(row: tuple[Any, ...]) -> ResultRow:
         worker,
         *listed,
         _split(inside),
+        tolerance,
     )
     return ResultRow(*values)
 

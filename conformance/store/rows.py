@@ -70,7 +70,8 @@ class ResultRow:
     that ran on the CPU inside the operator-under-test window, ``test_fallback_ops`` those anywhere in the test; both
     are None where no probe looked, and empty where one looked and saw none. Durations are in seconds. ``entry`` and
     ``expect`` are those of the skiplist's entry that speaks of the test, empty where none does. ``inside_ops`` are
-    overloads with a kernel of the device that computed on the CPU, None where nobody could see that.
+    overloads with a kernel of the device that computed on the CPU, None where nobody could see that. ``tolerance`` is
+    that of the comparison with the CPU (``rtol 1.3e-06, atol 1e-05``), empty where it is not known.
     """
 
     test_id: str
@@ -99,6 +100,7 @@ class ResultRow:
     entry: str = ""
     expect: str = ""
     inside_ops: tuple[str, ...] | None = None
+    tolerance: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,6 +253,7 @@ TABLES = (
     details_id INTEGER REFERENCES text(id),
     signature_id INTEGER REFERENCES signature(id),
     inside_set_id INTEGER REFERENCES fallback_set(id),          -- kernels that computed on the CPU; NULL = not observed
+    tolerance_id INTEGER REFERENCES text(id),                   -- within which it was compared; NULL = not known
     PRIMARY KEY (run_id, test_ref, attempt),
     FOREIGN KEY (run_id, test_ref) REFERENCES plan(run_id, test_ref)
 ) STRICT, WITHOUT ROWID""",
@@ -312,7 +313,7 @@ TEST_RESULTS = f"""SELECT plan.run_id, test.test_id, {NODE_ID} AS node_id,
         result.signature_id, coalesce(signature.signature, '') AS signature, coalesce(result.attempt, 0) AS attempt,
         coalesce(worker.name, '') AS worker, coalesce(details.text, '') AS details,
         architecture.name AS architecture, coalesce(entry.entry, '') AS entry, coalesce(entry.expect, '') AS expect,
-        inside.overloads AS inside_ops
+        inside.overloads AS inside_ops, coalesce(tolerance.text, '') AS tolerance
     FROM run
     JOIN plan ON plan.run_id = run.run_id
     JOIN test ON test.id = plan.test_ref
@@ -333,6 +334,7 @@ TEST_RESULTS = f"""SELECT plan.run_id, test.test_id, {NODE_ID} AS node_id,
     LEFT JOIN text AS reason ON reason.id = result.reason_id
     LEFT JOIN text AS message ON message.id = result.message_id
     LEFT JOIN text AS details ON details.id = result.details_id
+    LEFT JOIN text AS tolerance ON tolerance.id = result.tolerance_id
     LEFT JOIN signature ON signature.id = result.signature_id
     LEFT JOIN name AS worker ON worker.id = result.worker_id"""
 

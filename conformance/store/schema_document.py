@@ -100,6 +100,7 @@ _VIEW_COLUMNS = {
         "samples_passed": "sample inputs that passed",
         "failing_sample": "the first sample that failed; '' when none did",
         "duration_s": "setup, call and teardown of the last attempt, in seconds",
+        "tolerance": "the widest by which numbers could differ from the CPU's, rtol and atol; '' not known, or none",
         "reason": "why the test was skipped or expected to fail",
         "message": "the line that says what went wrong",
         "signature_id": "equal for failures with the same signature; NULL when there is none",

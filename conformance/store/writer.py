@@ -39,8 +39,9 @@ _INSERT_RUN = """INSERT INTO run (
 # An interrupt between a commit and its bookkeeping makes the next flush write the same rows again.
 _INSERT_RESULT = """INSERT INTO result (
     run_id, test_ref, attempt, outcome, duration_us, worker_id, fallback_set_id, test_fallback_set_id, inside_set_id,
-    samples, samples_passed, failing_sample_id, reason_id, message_id, details_id, signature_id
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    samples, samples_passed, failing_sample_id, reason_id, message_id, details_id, signature_id,
+    tolerance_id
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (run_id, test_ref, attempt) DO NOTHING"""
 
 _INSERT_COMPILATION = """INSERT INTO compilation (
@@ -327,6 +328,7 @@ class RunWriter:
             interning.text(capped(result.message, MESSAGE_LIMIT)),
             interning.text(capped(result.details, DETAILS_LIMIT)),
             interning.signature(capped(result.signature, MESSAGE_LIMIT)),
+            interning.text(capped(result.tolerance, MESSAGE_LIMIT)),
         )
 
     def _compilation(self, ref: int, result: Result) -> list[tuple[object, ...]]:

@@ -16,7 +16,8 @@ class TestAccount:
     """Samples of one running test and the first failure among them.
 
     A sample for which the CPU itself raises says nothing about the device: it is set aside, not counted as run.
-    ``compilation`` is what torch.compile did, None in a test that compiles nothing.
+    ``compilation`` is what torch.compile did, None in a test that compiles nothing; ``tolerance`` the widest relative
+    and absolute one of its comparisons, None where it is not known.
     """
 
     __test__ = False
@@ -27,6 +28,12 @@ class TestAccount:
     first_error: Exception | None = None
     set_aside: list[str] = field(default_factory=list)
     compilation: CompileAccount | None = None
+    tolerance: tuple[float, float] | None = None
+
+    def compared_within(self, rtol: float, atol: float) -> None:
+        """Remember by how much results may differ, the widest of a test."""
+        known = self.tolerance or (0.0, 0.0)
+        self.tolerance = (max(rtol, known[0]), max(atol, known[1]))
 
     @contextmanager
     def sample(self, description: str) -> Iterator[None]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.testing import _comparison
 from torch.testing._internal.common_utils import TestCase
 from torch.utils import _pytree as pytree
+
+from conformance.suites.account import ACTIVE
 
 # Their result is memory as it was found: only its kind can be compared.
 UNINITIALIZED = frozenset({"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"})
@@ -44,9 +47,18 @@ def _assert_same_tensor(test: TestCase, got: Any, want: torch.Tensor, *, device:
     if got.layout != want.layout:
         raise AssertionError(f"{where}the device gives layout {got.layout} where the CPU gives {want.layout}")
     if values:
+        note_tolerance(test, got, want)
         test.assertEqual(got.detach(), want.detach(), exact_device=False, equal_nan=True, msg=lambda text: where + text)
         return
     if (got.shape, got.dtype) != (want.shape, want.dtype):
         raise AssertionError(
             f"{where}the device gives {got.dtype}{list(got.shape)} where the CPU gives {want.dtype}{list(want.shape)}"
         )
+
+
+def note_tolerance(test: TestCase, *compared: torch.Tensor) -> None:
+    """Let the account of the test know what assertEqual is about to allow, where this torch tells (2.6 to 2.13 do)."""
+    defaults = getattr(_comparison, "default_tolerances", None)
+    if ACTIVE.account is not None and defaults is not None:
+        rtol, atol = defaults(*compared)
+        ACTIVE.account.compared_within(max(rtol, test.rel_tol), max(atol, test.precision))

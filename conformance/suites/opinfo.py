@@ -19,7 +19,7 @@ from torch.utils import _pytree as pytree
 
 from conformance.probes import operator_window
 from conformance.suites import account, compiling, gradients
-from conformance.suites.compare import UNINITIALIZED, assert_same
+from conformance.suites.compare import UNINITIALIZED, assert_same, note_tolerance
 from conformance.suites.parametrize import (
     SelectedOps,
     UpstreamTest,
@@ -495,6 +495,8 @@ def _assert_like_reference(test: TestCase, got: Any, want: Any, *, device: str) 
         if isinstance(result, torch.Tensor) and result.device.type != device:
             raise AssertionError(f"the result is on '{result.device}', not on '{device}'")
         expected = torch.as_tensor(reference) if isinstance(result, torch.Tensor) else reference
+        if isinstance(result, torch.Tensor):
+            note_tolerance(test, result, expected)
         # A NumPy reference computes in its own precision and promotes as NumPy does: values count, the dtype does not.
         test.assertEqual(result, expected, exact_dtype=False, exact_device=False, equal_nan=True)
 

@@ -41,6 +41,7 @@ def test_attached_observations_arrive_in_the_result() -> None:
     reports = _passing()
     reports[1].conformance = {  # type: ignore[attr-defined]
         "samples": [3, 2, "sample 1: float32[2]"],
+        "tolerance": [1.3e-06, 1e-05],
         "fallback": [["aten::sin.out"], ["aten::add.out", "aten::sin.out"]],
     }
     reports[2].conformance = {"worker": "w1"}  # type: ignore[attr-defined]
@@ -52,6 +53,7 @@ def test_attached_observations_arrive_in_the_result() -> None:
     assert result.fallback is not None
     assert result.fallback.operator == ("aten::sin.out",)
     assert result.worker == "w1"
+    assert result.tolerance == "rtol 1.3e-06, atol 1e-05"
 
 
 def test_no_probe_is_not_no_fallback() -> None:

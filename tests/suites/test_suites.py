@@ -112,3 +112,14 @@ def test_random_operators_are_compared_in_kind_and_uninitialised_ones_too(tmp_pa
     assert done.returncode == 0, done.stderr + done.stdout
     assert set(outcomes(tmp_path / "out.sqlite").values()) <= {"passed", "skipped", "xfailed"}
     assert "passed" in outcomes(tmp_path / "out.sqlite").values()
+
+
+def test_the_tolerance_of_each_comparison_is_recorded(tmp_path: Path) -> None:
+    arguments = ("--ops", "sin", "--templates", "forward,reference", "--device", "cpu", "--skiplist", "none")
+    run_conformance("run", "opinfo", *arguments, cwd=tmp_path)
+    query = "select template, dtype, tolerance from test_results where dtype in ('float32', 'bfloat16') order by 1, 2"
+    assert rows(tmp_path / "conformance.sqlite", query) == [
+        ("test_forward", "bfloat16", "rtol 0.016, atol 0.01"),  # the OpInfo of sin widens PyTorch's own 1e-05
+        ("test_forward", "float32", "rtol 1.3e-06, atol 1e-05"),
+        ("test_reference", "float32", "rtol 1.3e-06, atol 1e-05"),
+    ]
