@@ -47,7 +47,7 @@ def _assert_same_tensor(test: TestCase, got: Any, want: torch.Tensor, *, device:
     if got.layout != want.layout:
         raise AssertionError(f"{where}the device gives layout {got.layout} where the CPU gives {want.layout}")
     if values:
-        note_tolerance(test, got, want)
+        _note_tolerance(test, got, want)
         test.assertEqual(got.detach(), want.detach(), exact_device=False, equal_nan=True, msg=lambda text: where + text)
         return
     if (got.shape, got.dtype) != (want.shape, want.dtype):
@@ -56,7 +56,26 @@ def _assert_same_tensor(test: TestCase, got: Any, want: torch.Tensor, *, device:
         )
 
 
-def note_tolerance(test: TestCase, *compared: torch.Tensor) -> None:
+def assert_like_reference(test: TestCase, got: Any, want: Any, *, device: str) -> None:
+    """Assert that a device result has the values of a reference written in NumPy or Python; dtypes may differ.
+
+    Raises ``AssertionError``.
+    """
+    results = list(got) if isinstance(got, (list, tuple)) else [got]
+    references = list(want) if isinstance(got, (list, tuple)) else [want]
+    if len(results) != len(references):
+        raise AssertionError(f"{len(results)} results, but the reference gives {len(references)}")
+    for result, reference in zip(results, references, strict=True):
+        if isinstance(result, torch.Tensor) and result.device.type != device:
+            raise AssertionError(f"the result is on '{result.device}', not on '{device}'")
+        expected = torch.as_tensor(reference) if isinstance(result, torch.Tensor) else reference
+        if isinstance(result, torch.Tensor):
+            _note_tolerance(test, result, expected)
+        # A NumPy reference computes in its own precision and promotes as NumPy does: values count, the dtype does not.
+        test.assertEqual(result, expected, exact_dtype=False, exact_device=False, equal_nan=True)
+
+
+def _note_tolerance(test: TestCase, *compared: torch.Tensor) -> None:
     """Let the account of the test know what assertEqual is about to allow, where this torch tells (2.6 to 2.13 do)."""
     defaults = getattr(_comparison, "default_tolerances", None)
     if ACTIVE.account is not None and defaults is not None:

@@ -19,7 +19,7 @@ from torch.utils import _pytree as pytree
 
 from conformance.probes import operator_window
 from conformance.suites import account, compiling, gradients
-from conformance.suites.compare import UNINITIALIZED, assert_same, note_tolerance
+from conformance.suites.compare import UNINITIALIZED, assert_like_reference, assert_same
 from conformance.suites.parametrize import (
     SelectedOps,
     UpstreamTest,
@@ -383,11 +383,11 @@ class TestOperators(TestCase):
                         numpy = mine.numpy()
                         want = op.ref(numpy.input, *numpy.args, **numpy.kwargs)
                         own = on_cpu(partial(_call, op, mine), seed=seed)[0]
-                        _assert_like_reference(self, own, want, device="cpu")
+                        assert_like_reference(self, own, want, device="cpu")
                     seed_everything(seed)
                     with _window(theirs, device):
                         got = _call(op, theirs)
-                    _assert_like_reference(self, got, want, device=self.device_type)
+                    assert_like_reference(self, got, want, device=self.device_type)
 
 
 @contextlib.contextmanager
@@ -484,21 +484,6 @@ def _fits_in_place(sample: Any, result: Any) -> bool:
         and first.dtype == result.dtype
         and first.shape == result.shape
     )
-
-
-def _assert_like_reference(test: TestCase, got: Any, want: Any, *, device: str) -> None:
-    results = list(got) if isinstance(got, (list, tuple)) else [got]
-    references = list(want) if isinstance(got, (list, tuple)) else [want]
-    if len(results) != len(references):
-        raise AssertionError(f"{len(results)} results, but the reference gives {len(references)}")
-    for result, reference in zip(results, references, strict=True):
-        if isinstance(result, torch.Tensor) and result.device.type != device:
-            raise AssertionError(f"the result is on '{result.device}', not on '{device}'")
-        expected = torch.as_tensor(reference) if isinstance(result, torch.Tensor) else reference
-        if isinstance(result, torch.Tensor):
-            note_tolerance(test, result, expected)
-        # A NumPy reference computes in its own precision and promotes as NumPy does: values count, the dtype does not.
-        test.assertEqual(result, expected, exact_dtype=False, exact_device=False, equal_nan=True)
 
 
 instantiate(TestOperators, globals())
