@@ -13,6 +13,12 @@ import click
 @click.option("--train", is_flag=True, help="Also run backward and a step of AdamW.")
 @click.option("--generate", "new_tokens", metavar="N", type=click.IntRange(min=1), help="Also generate N tokens.")
 @click.option(
+    "--compile",
+    "compiles",
+    is_flag=True,
+    help="Also compile forward, with static and dynamic shapes: time, graphs, breaks, what other sizes cost.",
+)
+@click.option(
     "--against",
     metavar="DB|DIR",
     type=click.Path(path_type=Path),
@@ -64,6 +70,7 @@ def command(
     device: str | None,
     train: bool,
     new_tokens: int | None,
+    compiles: bool,
     against: Path | None,
     selector: str,
     probe: str,
@@ -96,6 +103,7 @@ def command(
         probe=probe,
         tolerance=tolerance,
         timeout=timeout,
+        compiles=compiles,
     )
     if against is not None:
         readiness = ask_results(question, against, selector=selector, device=device)

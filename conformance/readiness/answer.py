@@ -16,6 +16,7 @@ from conformance.readiness.isolate import Death, Orders, carry_out
 from conformance.readiness.judge import Judge
 from conformance.readiness.verdict import predicted_sentence, predicted_verdict, sentence_of
 
+_NOT_COMPILED = "Nothing was compiled: what torch.compile does there cannot be said without the device."
 _EMULATED = "Emulated: a stand-in ran in place of the device; these results say nothing about the hardware."
 
 
@@ -30,6 +31,7 @@ class Question:
     probe: str = "auto"
     tolerance: float | None = None
     timeout: float = 600.0
+    compiles: bool = False
 
     @property
     def phases(self) -> tuple[str, ...]:
@@ -77,7 +79,7 @@ def ask_results(question: Question, results: Path, *, selector: str, device: str
             sentence=predicted_sentence(verdict, uses),
             overloads=uses,
             evidence=evidence.source,
-            notes=(*captured["notes"], *evidence.notes, *notes),
+            notes=(*captured["notes"], *evidence.notes, *notes, *([_NOT_COMPILED] if question.compiles else [])),
         )
     )
 
@@ -92,6 +94,7 @@ def _orders(question: Question, device: str, *, capture: bool) -> Orders:
         probe=question.probe,
         tolerance=question.tolerance,
         capture=capture,
+        compiles=question.compiles,
     )
 
 

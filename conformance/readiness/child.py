@@ -78,6 +78,7 @@ def _request(orders: dict[str, Any]) -> Any:
         plan=Plan(train=orders["train"], new_tokens=orders["new_tokens"], seed=orders["seed"]),
         probe=orders["probe"],
         tolerance=orders["tolerance"],
+        compiles=orders["compiles"],
     )
 
 

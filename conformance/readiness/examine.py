@@ -20,6 +20,7 @@ from conformance.readiness.compare import compared
 from conformance.readiness.crumb import Crumb
 from conformance.readiness.findings import (
     Comparison,
+    Compilation,
     Frame,
     OverloadUse,
     Place,
@@ -48,6 +49,7 @@ class Request:
     plan: steps.Plan
     probe: str = "auto"
     tolerance: float | None = None
+    compiles: bool = False
 
 
 def on_cpu(request: Request, crumb: Crumb) -> tuple[Subject, dict[str, steps.Outcome]]:
@@ -129,6 +131,8 @@ def examine(
     if moved is not None and found.trouble is None:
         with suppress(Exception):  # it has run before: its time is not worth another verdict
             found.plain_seconds = _plain(moved, request, device, wait, wanted, crumb)
+        if request.compiles:
+            found.compilations = _compilations(moved, request, adapter, wanted[steps.FORWARD], wait, crumb)
         if any(item.difference for item in found.comparisons):
             found.trouble = _suspect(moved, request, device, found, wanted, crumb)
     return _report(known, found, uses, peak)
@@ -143,6 +147,7 @@ class _Found:
     too_big: bool = False
     forward_frames: tuple[Frame, ...] = ()
     plain_seconds: dict[str, float] = field(default_factory=dict)
+    compilations: tuple[Compilation, ...] = ()
 
 
 def _held(phase: str, mine: steps.Outcome, theirs: steps.Outcome, tolerance: float | None) -> Comparison:
@@ -191,6 +196,20 @@ def _plain(
         outcome = steps.run(phase, moved, request.plan, device=device, wait=wait, forced=wanted[phase].tokens)
         seconds[phase] = outcome.seconds
     return seconds
+
+
+def _compilations(
+    moved: Subject,
+    request: Request,
+    adapter: DeviceAdapter,
+    wanted: steps.Outcome,
+    wait: Callable[[], object] | None,
+    crumb: Crumb,
+) -> tuple[Compilation, ...]:
+    from conformance.readiness.compiled import compilations  # imports dynamo
+
+    crumb.enter("compiling the forward")
+    return compilations(moved, request.plan, adapter, wanted, tolerance=request.tolerance, wait=wait)
 
 
 def _suspect(
@@ -253,6 +272,7 @@ def _report(known: Readiness, found: _Found, uses: tuple[OverloadUse, ...], peak
         seconds=found.plain_seconds,
         peak_bytes=peak,
         notes=tuple(notes),
+        compilations=found.compilations,
     )
 
 

@@ -137,6 +137,38 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherSize:
+    """What a call of the compiled model with inputs of another size did.
+
+    ``recompilations`` is how often it was compiled again for it, None where this torch does not tell or it failed.
+    """
+
+    size: str
+    recompilations: int | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """The forward of a model, compiled with static or with dynamic shapes (``mode``: ``compile`` or ``dynamic``).
+
+    The counts are those of all calls, with the model's own inputs and with ``sizes``. ``problem`` is the error that
+    kept it from running, ``difference`` that to the CPU's results; both are empty where it worked.
+    """
+
+    mode: str
+    backend: str
+    compile_s: float | None = None
+    graphs: int = 0
+    breaks: int = 0
+    recompilations: int | None = None
+    peak_bytes: int | None = None
+    difference: str = ""
+    problem: str = ""
+    sizes: tuple[OtherSize, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where the model was run, or for which device it was judged."""
 
@@ -155,7 +187,7 @@ class Readiness:
 
     ``phases`` were asked for; ``seconds`` has those that were timed, in a second run that nobody watched.
     ``evidence`` says which recorded results were asked, and is empty where the model was run on the device itself.
-    Sizes are in bytes, None where the device does not tell.
+    Sizes are in bytes, None where the device does not tell. ``compilations`` are there if they were asked for.
     """
 
     model: str
@@ -172,6 +204,7 @@ class Readiness:
     peak_bytes: int | None = None
     evidence: str = ""
     notes: tuple[str, ...] = ()
+    compilations: tuple[Compilation, ...] = ()
 
     @property
     def total_seconds(self) -> float | None:
@@ -212,6 +245,10 @@ def from_json(document: Mapping[str, Any]) -> Readiness:
     values["comparisons"] = tuple(Comparison(**item) for item in values["comparisons"])
     if values["trouble"] is not None:
         values["trouble"] = trouble_from(values["trouble"])
+    values["compilations"] = tuple(
+        Compilation(**{**item, "sizes": tuple(OtherSize(**size) for size in item["sizes"])})
+        for item in values.get("compilations", ())
+    )
     for name in ("phases", "notes"):
         values[name] = tuple(values[name])
     return Readiness(**values)

@@ -37,6 +37,7 @@ class Orders:
     probe: str = "auto"
     tolerance: float | None = None
     capture: bool = False
+    compiles: bool = False
 
 
 @dataclass(frozen=True, slots=True)

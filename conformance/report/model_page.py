@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conformance.readiness.findings import Comparison, OverloadUse, Readiness, Standing, Trouble
+from conformance.model.compilation import CompileMode
+from conformance.readiness.findings import Comparison, Compilation, OverloadUse, Readiness, Standing, Trouble
 from conformance.report.rows import shown
 from conformance.report.words import NO_DATA, counted, number, share
 
@@ -73,12 +74,63 @@ def _facts(readiness: Readiness) -> list[tuple[str, str]]:
     if readiness.seconds:
         times = ", ".join(f"{phase} {time_word(seconds)}" for phase, seconds in readiness.seconds.items())
         facts.append(("time", f"{times} (a second run that nobody watched)"))
+    facts += [("compiled", text) for item in readiness.compilations for text in _compiled(item)]
+    facts += [("advice", text) for text in advice(readiness.compilations)]
     peak = readiness.peak_bytes
     facts.append(("memory", f"{NO_DATA}: the device does not tell" if peak is None else f"at most {size_word(peak)}"))
     moved = sum(use.moved_bytes for use in readiness.overloads)
     if moved:
         facts.append(("moved", f"{size_word(moved)} into and out of calls that fell back"))
     return facts
+
+
+def _compiled(item: Compilation) -> list[str]:
+    name = "static shapes" if item.mode == CompileMode.STATIC.value else "dynamic shapes"
+    if item.problem:
+        return [f"{name}, backend {item.backend or NO_DATA}: {item.problem}"]
+    again = NO_DATA if item.recompilations is None else number(item.recompilations)
+    spent = NO_DATA if item.compile_s is None else time_word(item.compile_s)
+    what = item.difference or "equal to the CPU"
+    first = (
+        f"{name}, backend {item.backend}: {what}; {counted(item.graphs, 'graph')}, {counted(item.breaks, 'break')}, "
+        f"recompilations: {again}, compiling took {spent}"
+    )
+    return [first] + [f"{name}, {size.size}: {size.problem or _again(size.recompilations)}" for size in item.sizes]
+
+
+def _again(recompilations: int | None) -> str:
+    if recompilations is None:
+        return NO_DATA
+    return f"compiled again, {number(recompilations)}x" if recompilations else "no new compilation"
+
+
+def advice(compilations: Sequence[Compilation]) -> list[str]:
+    """Return what to do where sizes vary, or where the model comes apart into several graphs."""
+    works = {item.mode: item for item in compilations if not item.problem}
+    static, dynamic = works.get(CompileMode.STATIC.value), works.get(CompileMode.DYNAMIC.value)
+    found = []
+    varied = static is not None and any(size.recompilations for size in static.sizes)
+    if varied and dynamic is not None and not any(size.recompilations or size.problem for size in dynamic.sizes):
+        found.append("Sizes that vary: compile with dynamic=True; one compilation took all that were tried.")
+    elif varied and static is not None and dynamic is not None and _is_less(dynamic, static):
+        found.append(
+            f"Sizes that vary: with dynamic=True {counted(dynamic.recompilations or 0, 'recompilation')} took all that "
+            f"were tried, with static shapes {number(static.recompilations or 0)}; or pad to few sizes (buckets)."
+        )
+    elif varied:
+        found.append("Sizes that vary: pad to few sizes (buckets); each new one is compiled anew.")
+    if static is not None and static.breaks:
+        found.append(f"{counted(static.breaks, 'graph break')}: TORCH_LOGS=graph_breaks names the lines.")
+    return found
+
+
+def _is_less(dynamic: Compilation, static: Compilation) -> bool:
+    return (
+        dynamic.recompilations is not None
+        and static.recompilations is not None
+        and dynamic.recompilations < static.recompilations
+        and not any(size.problem for size in dynamic.sizes)
+    )
 
 
 def _compared(item: Comparison) -> str:

@@ -22,14 +22,14 @@ _LOOKED_AT = 30
 
 
 class Compiler:
-    """Compile functions for the device of this process with dynamo's caches empty, and count what that takes."""
+    """Compile functions for a device with dynamo's caches empty, and count what that takes."""
 
-    def __init__(self, backend: str, *, dynamic: bool) -> None:
+    def __init__(self, backend: str, *, dynamic: bool, device: str) -> None:
         self._backend = backend
         self._dynamic = dynamic
         self._spent_s = 0.0
         self._started: float | None = None
-        self._device: Any = getattr(torch, ACTIVE.device, None)
+        self._device: Any = getattr(torch, device, None)
         self._metrics = _metrics()
         torch._dynamo.utils.counters.clear()
         if self._metrics is not None:
@@ -84,7 +84,7 @@ def compiler(counted: TestAccount, *, dynamic: bool) -> Iterator[Compiler]:
     """
     if ACTIVE.why_not_compiled:
         raise unittest.SkipTest(ACTIVE.why_not_compiled)
-    lent = Compiler(ACTIVE.compile_backend, dynamic=dynamic)
+    lent = Compiler(ACTIVE.compile_backend, dynamic=dynamic, device=ACTIVE.device)
     try:
         yield lent
     finally:

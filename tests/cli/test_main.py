@@ -51,7 +51,11 @@ def test_devices_says_that_neuron_is_emulated(conformance: Run) -> None:
         (["run", "opinfo", "--device", "cpu", "--dtypes", "int7"], 2, "torch has no such dtype; near: int"),
         (["run", "opinfo", "--device", "cpu", "--ops", "add", "-k", "nothing_like_it"], 2, "matches no test"),
         (["run", "opinfo", "--device", "cpu", "--ops", ","], 2, "names nothing"),
-        (["run", "opinfo", "--device", "cpu", "--templates", "frwd"], 2, "known: backward, compile, compile_dynamic, conj_view"),
+        (
+            ["run", "opinfo", "--device", "cpu", "--templates", "frwd"],
+            2,
+            "known: backward, compile, compile_dynamic, conj_view",
+        ),
         (["run", "", "--device", "cpu"], 2, "neither a suite"),
         (["run", "opinfo", "--device", "cpu", "--timeout", "nan"], 2, "time limit is nan"),
         (["collect", "modules", "--device", "cpu", "--templates", "out"], 2, "matches no test"),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from html.parser import HTMLParser
 
@@ -10,7 +11,9 @@ from expecttest import TestCase
 
 from conformance.readiness.findings import (
     Comparison,
+    Compilation,
     Frame,
+    OtherSize,
     OverloadUse,
     Place,
     Readiness,
@@ -24,7 +27,7 @@ from conformance.report.layout import width_of
 from conformance.report.model_html import render_model_html
 from conformance.report.model_json import render_model_json
 from conformance.report.model_markdown import render_model_markdown
-from conformance.report.model_page import size_word, time_word
+from conformance.report.model_page import advice, size_word, time_word
 from conformance.report.model_text import render_model_text
 
 PLACE = Place("neuron", "emulated neuron", True, "emulator", "0.1.0", "2.13.0", "backend account")
@@ -257,3 +260,32 @@ def test_json_brings_everything_back() -> None:
 def test_sizes_and_times_have_few_digits() -> None:
     assert [size_word(size) for size in (0, 999, 1000, 12345, 5 * 10**9)] == ["0 B", "999 B", "1 kB", "12.3 kB", "5 GB"]
     assert [time_word(value) for value in (0.00012, 0.0123, 0.25, 12.34)] == ["0.12 ms", "12 ms", "250 ms", "12.3 s"]
+
+
+def test_what_was_compiled_is_told_with_advice_for_sizes_that_vary() -> None:
+    sizes = (OtherSize("dimension 0 of 4 instead of 2", 1), OtherSize("dimension 0 of 6 instead of 2", None, "E: no"))
+    static = Compilation("compile", "b", 0.5, 2, 1, 1, 10, sizes=sizes)
+    refused = Compilation("dynamic", "b", problem="NotImplementedError: no dynamic shapes")
+    text = render_model_text(dataclasses.replace(RAN, compilations=(static, refused)), top=0)
+    assert "  compiled  static shapes, backend b: equal to the CPU; 2 graphs, 1 break, recompilations: 1," in text
+    assert "  compiled  static shapes, dimension 0 of 4 instead of 2: compiled again, 1x\n" in text
+    assert "  compiled  static shapes, dimension 0 of 6 instead of 2: E: no\n" in text
+    assert "  compiled  dynamic shapes, backend b: NotImplementedError: no dynamic shapes\n" in text
+    assert "  advice    Sizes that vary: pad to few sizes (buckets); each new one is compiled anew.\n" in text
+    assert "  advice    1 graph break: TORCH_LOGS=graph_breaks names the lines.\n" in text
+
+
+def test_advice_prefers_dynamic_shapes_where_they_cost_less() -> None:
+    again, once = (OtherSize("s", 1),), (OtherSize("s", 0),)
+    static = Compilation("compile", "b", 0.5, 2, 0, 4, sizes=again)
+    assert advice((static, Compilation("dynamic", "b", 0.5, 1, 0, 0, sizes=once))) == [
+        "Sizes that vary: compile with dynamic=True; one compilation took all that were tried."
+    ]
+    (less,) = advice((static, Compilation("dynamic", "b", 0.5, 3, 0, 2, sizes=again)))
+    assert less.startswith("Sizes that vary: with dynamic=True 2 recompilations took all that were tried, with static")
+    assert advice((Compilation("compile", "b", 0.5, 1, 0, 0, sizes=once),)) == []
+
+
+def test_compilations_survive_the_way_through_json() -> None:
+    one = Compilation("compile", "b", None, 1, 0, None, sizes=(OtherSize("s", None, "E"),))
+    assert from_json(as_json(dataclasses.replace(RAN, compilations=(one,)))).compilations == (one,)

@@ -66,13 +66,13 @@ def test_static_shapes_are_compiled_one_by_one_and_dynamic_ones_once(
 
     from conformance.suites.compiling import Compiler
 
-    compiler = Compiler("eager", dynamic=dynamic)
+    compiler = Compiler("eager", dynamic=dynamic, device="cpu")
     compiled = compiler.compile(torch.sin)
     for size in (3, 4, 5):
         compiled(torch.ones(size))
     found = compiler.account()
     assert (found.graphs, found.recompilations, found.breaks) == (graphs, recompilations, 0)
-    again = Compiler("eager", dynamic=dynamic)
+    again = Compiler("eager", dynamic=dynamic, device="cpu")
     again.compile(torch.cos)(torch.ones(3))
     assert again.account().graphs == 1  # nothing of the first is counted
 
