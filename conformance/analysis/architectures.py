@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from conformance.model.calls import ArchitectureCalls
     from conformance.store import ResultRow, RunRow
 
-# What each template of the suite asks, in the order of the columns. Nothing tests `compile` yet: it has no data.
+# What each template of the suite asks, in the order of the columns. `compile` runs only where it is named.
 PHASES: Mapping[str, str] = {
     "test_forward": "eager",
     "test_generate": "generate",

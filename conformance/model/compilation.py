@@ -19,7 +19,7 @@ class CompileMode(str, Enum):
 
 
 COMPILE_TEMPLATES = {"test_compile": CompileMode.STATIC, "test_compile_dynamic": CompileMode.DYNAMIC}
-COMPILING_SUITES = (Suite.OPINFO, Suite.MODULES)
+COMPILING_SUITES = (Suite.OPINFO, Suite.MODULES, Suite.MODELS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ TEMPLATES = {
         *("forward", "backward", "noncontiguous", "memory_format", "state_dict", "pickle", "to"),
         *("compile", "compile_dynamic"),
     ),
-    "models": ("forward", "generate", "backward"),
+    "models": ("forward", "generate", "backward", "compile"),
 }
 # They take far longer than the others: they run only where they are named.
 ON_DEMAND = ("compile", "compile_dynamic")

@@ -152,3 +152,12 @@ def test_a_wrong_number_on_the_device_fails_the_test(conformance: Run, tmp_path:
     )
     assert done.returncode == 1, done.stderr
     assert outcomes(tmp_path / "m.sqlite") == {"models::TestModels::test_forward_llama": "failed"}
+
+
+@needs_transformers
+def test_a_compiled_model_is_compared_and_its_graphs_counted(conformance: Run, tmp_path: Path) -> None:
+    arguments = ("run", "models", "--templates", "compile", "--ops", "llama", "--device", "neuron", "--db", "m.sqlite")
+    conformance(*arguments, env={"CONFORMANCE_NEURON": "emulated"})
+    assert outcomes(tmp_path / "m.sqlite") == {"models::TestModels::test_compile_llama": "passed"}
+    query = "select name, graphs, breaks, recompilations from compilation join name on name.id = backend_id"
+    assert rows(tmp_path / "m.sqlite", query) == [("neuron", 1, 0, 0)]

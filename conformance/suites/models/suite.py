@@ -18,7 +18,7 @@ import torch
 from torch.testing._internal.common_utils import TestCase, _TestParametrizer
 
 from conformance.probes import operator_window
-from conformance.suites import account, gradients
+from conformance.suites import account, compiling, gradients
 from conformance.suites.compare import assert_same
 from conformance.suites.models import tiny
 from conformance.suites.models.decode import decode, scores_of
@@ -88,6 +88,21 @@ class TestModels(TestCase):
             seed_everything()
             with operator_window():
                 got = scores_of(on_device(carried))
+            assert_same(self, got, want, device=self.device_type, values=not random, what="scores: ")
+
+    @_Architectures("compile")
+    def test_compile(self, device: str, architecture: str) -> None:
+        """What torch.compile makes of the model for static shapes gives the scores of the CPU, not compiled."""
+        with self._made(architecture) as (model, text), torch.no_grad():
+            on_device = copy.deepcopy(model).to(device)
+            want, random = on_cpu(lambda: scores_of(model(text)), seed=SEED)
+            carried = text.to(device)
+            counted = account.ACTIVE.account or account.begin()
+            with compiling.compiler(counted, dynamic=False) as compiler:
+                compiled = compiler.compile(on_device)
+                seed_everything()
+                with operator_window():
+                    got = scores_of(compiled(carried))
             assert_same(self, got, want, device=self.device_type, values=not random, what="scores: ")
 
     @_Architectures("generate")
