@@ -227,11 +227,15 @@ class Watcher:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Make a file that calls sys.exit() when it is imported one error, not the end of the run."""
+        """Make a file that calls sys.exit() or os._exit() when it is imported one error, not the end of the run."""
+        from conformance.engine.exits import Exited, no_exit
+
         try:
-            return (yield)
+            with no_exit():
+                return (yield)
         except SystemExit as stop:
-            text = f"SystemExit: the file called sys.exit({stop.code!r}) when it was imported"
+            called = "os._exit" if isinstance(stop, Exited) else "sys.exit"
+            text = f"SystemExit: the file called {called}({stop.code!r}) when it was imported"
             return pytest.CollectReport(collector.nodeid, "failed", text, [])
 
     @pytest.hookimpl(tryfirst=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -202,11 +203,14 @@ def _write(out: Path | None, parts: Iterable[str]) -> None:
         for part in parts:
             write_report(part)
         return
-    beside = out.with_name(f".{out.name}.new")
+    if out.is_dir():
+        raise InfrastructureError("output-unwritable", f"cannot write {out}: it is a folder; name a file")
+    beside = out.parent / f".{out.name}.new"
     try:
         with beside.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(parts)
         beside.replace(out)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise InfrastructureError("output-unwritable", f"cannot write {out}: {error.strerror or error}") from None

@@ -27,7 +27,7 @@ from conformance.cli.selecting import DB_OPTION, selecting
 @click.option(
     "--retries",
     metavar="N",
-    type=click.IntRange(min=0),
+    type=click.IntRange(min=0, max=1000),
     default=0,
     show_default=True,
     help="Further attempts after a failure, crash or time-out; a pass is then flaky.",
@@ -72,7 +72,8 @@ from conformance.cli.selecting import DB_OPTION, selecting
     metavar="RUN|none",
     default="none",
     show_default=True,
-    help="Compare with this earlier run in --db: latest, latest-complete, its number, or the start of its key.",
+    help="Compare with this earlier run in --db: previous (the last one alike), latest, latest-complete, its number, "
+    "or the start of its key.",
 )
 @click.option(
     "--probe",
@@ -158,7 +159,7 @@ def command(
 
 def _baseline(db: Path, selector: str) -> str:
     """Return the number of the run to compare with, before there is a newer one; ``none`` for none."""
-    if selector == "none":
+    if selector in ("none", "previous"):  # which run is alike is known when this one is there
         return selector
     from conformance.store import Database, resolve_run
 
@@ -168,13 +169,18 @@ def _baseline(db: Path, selector: str) -> str:
 
 def _judge(db: Path, run_id: int, *, baseline: str, strict: bool, top: int) -> int:
     """Print what is not as expected, also of tests that ran before the run was resumed, and return the exit code."""
+    from conformance.analysis.gate import previous_run
     from conformance.report.judged import render_judged
     from conformance.report.verdicts import Earlier, judge_run
-    from conformance.store import Database, resolve_run
+    from conformance.store import Database, resolve_run, runs
 
     with Database.open_existing(db) as database:
-        earlier = None if baseline == "none" else Earlier(database, resolve_run(database, baseline))
-        judged = judge_run(database, resolve_run(database, str(run_id)), baseline=earlier, strict=strict)
+        run = resolve_run(database, str(run_id))
+        found = previous_run(runs(database), run) if baseline == "previous" else None
+        if baseline not in ("none", "previous"):
+            found = resolve_run(database, baseline)
+        earlier = None if found is None else Earlier(database, found)
+        judged = judge_run(database, run, baseline=earlier, wanted=baseline, strict=strict)
     click.echo(render_judged(judged.gate, baseline=earlier.run if earlier is not None else None, limit=top))
     return judged.gate.exit_code
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import sys
 from collections.abc import Mapping
@@ -48,14 +49,15 @@ def write_target(target: Path | None, text: str) -> str:
 
 def write_whole(target: Path, text: str) -> None:
     """Put the text in place of what the file held, or leave that as it is."""
-    beside = target.with_name(f".{target.name}.new")
+    beside = target.parent / f".{target.name}.new"
     try:
         beside.write_bytes(text.encode("utf-8"))
         if target.exists():
             beside.chmod(target.stat().st_mode & 0o777)
         beside.replace(target)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise InfrastructureError("skiplist-unwritable", f"cannot write {target}: {error.strerror or error}") from None
 
 

@@ -44,6 +44,10 @@ def fetch(version: str | None, dest: Path | None, source: str | None) -> None:
     def say(line: str) -> None:
         click.echo(line, err=True)
 
+    if source is not None and not source.strip():
+        from conformance.errors import UsageError
+
+        raise UsageError("empty-option", "--from '' names nothing; leave it out for PyTorch's public repository")
     fetched = bring(version=version, dest=dest, source=source, say=say)
     for note in fetched.notes:
         say(f"conformance: warning: {note}")

@@ -119,6 +119,8 @@ def read_profile(path: Path) -> Profile:
         found = re.search(r"line (\d+)", str(error))
         where = f"{path}:{found.group(1)}" if found else str(path)
         raise UsageError("bad-profile", f"{where}: not valid TOML: {error}; correct the syntax") from error
+    except RecursionError:
+        raise UsageError("bad-profile", f"{path}: values are nested too deeply; correct the syntax") from None
     return _Reader(path, text, document).profile()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance.analysis.signature import signature
 from conformance.devices import DeviceAdapter
 from conformance.engine.cut import Cut
 from conformance.engine.facts import run_info
@@ -118,7 +119,10 @@ def broken_files(reports: Sequence[pytest.CollectReport], root: Path) -> list[tu
             file=f"{name}{marker}{inside}", class_name="", name=_NO_TEMPLATE, suite=suite, template=_NO_TEMPLATE
         )
         planned = PlannedTest(node_id=f"{file}::{_NO_TEMPLATE}", identity=identity)
-        found[file] = planned, Result(identity.test_id, Outcome.ERROR, message=message, details=details)
+        found[file] = (
+            planned,
+            Result(identity.test_id, Outcome.ERROR, message=message, details=details, signature=signature(message)),
+        )
     return list(found.values())
 
 

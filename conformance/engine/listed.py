@@ -11,6 +11,7 @@ import pytest
 
 from conformance.devices import DeviceAdapter
 from conformance.engine.identify import identity_of
+from conformance.errors import UsageError
 from conformance.model.listed import ListedEntry
 from conformance.skiplist import Context, Expectation, compile_skiplist, load_skiplist, skiplist_of_device
 from conformance.skiplist.recorded import recorded
@@ -76,6 +77,8 @@ def _paths(sources: Sequence[str], device: str) -> list[Path]:
     for source in sources or (AUTO,):
         if source == NONE:
             continue
+        if not source.strip():
+            raise UsageError("empty-option", "--skiplist '' names nothing; give a path, 'auto' or 'none'")
         if source == AUTO:
             own = skiplist_of_device(device)
             paths += [own] if own is not None else []

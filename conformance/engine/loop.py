@@ -106,6 +106,9 @@ def run_isolated(
                 _tell(session.config, f"after {items[event.index].nodeid} the device was unfit: {event.problem}")
                 continue
             case Exit():
+                _tell(
+                    session.config, f"{items[event.index].nodeid} called pytest.exit({event.message!r}): the run ends"
+                )
                 raise pytest.exit.Exception(event.message, event.code)
             case Ended():
                 item = items[event.index]

@@ -33,6 +33,7 @@ class Recording:
         self.recorder = recorder
         self.broken: list[pytest.CollectReport] = []
         self.identities: dict[str, Any] = {}
+        self.interrupted = False
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember a file that could not be collected: it is one recorded error."""
@@ -136,12 +137,17 @@ class Recording:
         with clear(self.config):
             return self.recorder.expected()
 
+    def pytest_keyboard_interrupt(self) -> None:
+        """Remember that the run was ended, by Ctrl-C or by a test that called pytest.exit(), whatever its exit code."""
+        self.interrupted = True
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Close the run; a lost test makes it fail."""
         if self.recorder.run_id is None:
             return
-        whole = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and not session.shouldfail
+        ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        whole = ended and not session.shouldfail and not self.interrupted
         with clear(self.config):
             lost = self.recorder.finish(RunState.COMPLETE if whole else RunState.INTERRUPTED)
         bridge = bridge_of(self.config)

@@ -33,6 +33,8 @@ def parse_text(text: str, file: str) -> tuple[tuple[Entry, ...], tuple[Problem, 
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         return (), (_broken(str(error), text, file),)
+    except RecursionError:
+        return (), (_broken("values are nested too deeply", text, file),)
     reader = _Reader(file, locate(text))
     entries = reader.read(document)
     return entries, tuple(sorted(reader.problems, key=lambda problem: problem.place.line))

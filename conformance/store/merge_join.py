@@ -125,6 +125,8 @@ def _describe(database: Database, run_id: int, joining: Joining) -> None:
         "environment": json.dumps(dict(sorted(first.environment.items())), ensure_ascii=False),
         "retries": max(run.retries for run in known),
         "resumed": max(run.resumed for run in known),
+        "skiplist": together(run.skiplist for run in known),
+        "run_skipped": int(all(run.run_skipped for run in known)),
         "owner": "",
     }
     for name in _EQUAL:

@@ -86,16 +86,24 @@ def test_files_that_fail_differently_in_each_process_are_one_error_each(
         *engine,
         test_pid="import os\nraise RuntimeError(os.getpid())\n",
         test_exits="import sys\nsys.exit(3)\n",
+        test_exits_hard="import os\nos._exit(0)\n",
+        test_forks="import os\nchild = os.fork()\nif not child: os._exit(7)\n"
+        "assert os.waitpid(child, 0)[1] >> 8 == 7\ndef test_a(): pass\n",
         test_good="def test_a(): pass\n",
     )
     assert "INTERNALERROR" not in done.stdout
     assert outcomes(tmp_path / "out.sqlite") == {
         "test_pid.py::(collection)": "error",
         "test_exits.py::(collection)": "error",
+        "test_exits_hard.py::(collection)": "error",
+        "test_forks.py::test_a": "passed",
         "test_good.py::test_a": "passed",
     }
-    ((message,),) = rows(tmp_path / "out.sqlite", "select message from test_results where file = 'test_exits.py'")
-    assert "sys.exit(3)" in message
+    query = "select message, signature from test_results where outcome = 'error' order by file"
+    (soft, _), (hard, _), (_, signature) = rows(tmp_path / "out.sqlite", query)
+    assert "sys.exit(3)" in soft
+    assert "os._exit(0)" in hard
+    assert signature == "RuntimeError: N"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

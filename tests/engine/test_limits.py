@@ -71,6 +71,16 @@ def test_pytest_exit_ends_the_run_and_not_the_record(tmp_path: Path) -> None:
     assert rows(tmp_path / "out.sqlite", "select state from run") == [("interrupted",)]
 
 
+def test_a_run_that_a_test_ends_as_if_all_were_well_is_not_complete(tmp_path: Path) -> None:
+    source = "import pytest\ndef test_a(): pytest.exit('no use', returncode=0)\ndef test_b(): pass\n"
+    for workers in ("0", "1"):
+        database = tmp_path / f"{workers}.sqlite"
+        done = run_pytest(tmp_path, "--conformance-workers", workers, "--conformance-db", str(database), test_it=source)
+        assert done.returncode != 0, done.stdout
+        assert rows(database, "select state from run") == [("interrupted",)]
+    assert "test_it.py::test_a called pytest.exit('no use')" in done.stdout + done.stderr
+
+
 SICK = """
 import os, torch, pytest
 from conformance import emulator

@@ -142,6 +142,7 @@ def test_a_mistake_is_named_with_its_line_and_entry(old: str, new: str, problem:
         ('schema = 1\nid = "a', "list.toml:2: not valid TOML: "),
         ("schema = 1\nschema = 1\n", "list.toml:2: not valid TOML: "),
         ("\x00", "list.toml:1: not valid TOML: "),
+        (f"a = {'[' * 100_000}", "list.toml: not valid TOML: values are nested too deeply"),
     ],
 )
 def test_broken_toml_is_one_clear_line(text: str, start: str) -> None:

@@ -565,3 +565,12 @@ def test_scope_of_one_shard_out_of_one_is_a_run(tmp_path: Path) -> None:
     assert isinstance(scope, PlanScope)
     assert actions(merged(target, source)) == ["joined"]
     assert contents(target) == contents(source)
+
+
+def test_a_joined_run_keeps_the_skiplist_of_its_shards(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.sqlite", tmp_path / "b.sqlite"]
+    for number, path in enumerate(paths, start=1):
+        write_shard(path, TESTS, number, 2, skiplist="neuron/a.toml, neuron/b.toml", run_skipped=True)
+    merged(tmp_path / "t.sqlite", *paths)
+    joined = run_of(tmp_path / "t.sqlite")
+    assert (joined.skiplist, joined.run_skipped) == ("neuron/a.toml, neuron/b.toml", True)
