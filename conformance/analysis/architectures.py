@@ -6,13 +6,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from conformance.analysis.beside import is_whole, runs_beside
 from conformance.analysis.causes import own_operators
 from conformance.analysis.named import blamed, named_overloads, packet_of
 from conformance.analysis.signature import signature
 from conformance.model.identity import Suite
 from conformance.model.operator import OperatorStatus
 from conformance.model.outcome import Outcome
-from conformance.model.run import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -30,9 +30,6 @@ PHASES: Mapping[str, str] = {
 
 OPERATOR = "operator"
 FAILURE = "failure"
-
-# What an emulated device can be told: to misbehave, and to have other operators.
-_TOLD = ("CONFORMANCE_NEURON_FAULTS", "CONFORMANCE_NEURON_PROFILE")
 
 _PASSES = frozenset({Outcome.PASSED, Outcome.XPASSED})
 _SILENT = frozenset({Outcome.SKIPPED, Outcome.XFAILED, Outcome.NOT_RUN})
@@ -301,8 +298,8 @@ def newest_with_architectures(
     an architecture have nothing to say, and neither have runs of an emulated device that was told something else, such
     as to fail; None where no run is left.
     """
-    alike = [other for other in runs if other.id != run.id and _device(other) == _device(run)]
-    alike.sort(key=lambda other: (_is_whole(other) and not other.selection, _is_whole(other), other.id), reverse=True)
+    alike = runs_beside(run, runs)
+    alike.sort(key=lambda other: (is_whole(other) and not other.selection, is_whole(other), other.id), reverse=True)
     for other in (run, *alike):
         if Suite.MODELS.value not in other.suites:
             continue
@@ -325,11 +322,3 @@ def hindered_by_operators(
         for operator in operators:
             hindered[operator].update(concerned[name])
     return {operator: frozenset(names) for operator, names in hindered.items()}
-
-
-def _device(run: RunRow) -> tuple[object, ...]:
-    return (run.device, run.emulated, *(run.environment.get(name, "").strip() for name in _TOLD))
-
-
-def _is_whole(run: RunRow) -> bool:
-    return run.state is RunState.COMPLETE and run.shard is None

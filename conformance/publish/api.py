@@ -11,6 +11,7 @@ from conformance.model.operator import OperatorStatus
 from conformance.publish.changed import changed_subjects
 from conformance.publish.changes import CHANGES
 from conformance.publish.choice import is_whole
+from conformance.publish.compiled import compiled_fields, compiled_run_fields
 from conformance.publish.frame import injected_faults
 from conformance.publish.listed import entry_state, whole_list
 from conformance.publish.marks import OUTCOME_SUMMARY_ORDER, STATUS_ORDER
@@ -131,7 +132,11 @@ def _run(run: RunRow) -> Json:
 
 def subjects_document(site: Site, subjects: Sequence[Subject], plural: str) -> Json:
     """Return every operator, or module, of the inventory with its status, over all and for each dtype."""
-    return {**_head(site), plural: [_subject(subject) for subject in subjects]}
+    return {
+        **_head(site),
+        "compiled_run": compiled_run_fields(site, plural.removesuffix("s")),
+        plural: [_subject(site, subject) for subject in subjects],
+    }
 
 
 def _totals(subjects: Sequence[Subject]) -> Json:
@@ -139,7 +144,7 @@ def _totals(subjects: Sequence[Subject]) -> Json:
     return {"total": len(subjects), "statuses": dict.fromkeys(STATUS_ORDER, 0) | statuses}
 
 
-def _subject(subject: Subject) -> Json:
+def _subject(site: Site, subject: Subject) -> Json:
     return {
         "name": subject.name,
         **({"aten_name": subject.aten_name, "group": subject.group} if subject.noun == "operator" else {}),
@@ -150,6 +155,7 @@ def _subject(subject: Subject) -> Json:
             dtype: {"declared": dtype in subject.dtypes, **_standing(standing)}
             for dtype, standing in sorted(subject.by_dtype.items())
         },
+        **compiled_fields(site, subject),
     }
 
 

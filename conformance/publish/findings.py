@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from conformance.model.overload import Snapshot
     from conformance.publish.architectures import ModelsFinding
     from conformance.publish.changes import Step
+    from conformance.publish.compiled import CompiledFinding
     from conformance.publish.listed import ListedCounts
     from conformance.publish.matrix import OutcomeMatrix
     from conformance.store import CountRow, ResultRow, RunRow
@@ -170,7 +171,8 @@ class Findings:
     ``registered`` has what the backend registered for each overload, empty where nobody looked; ``snapshot`` is what is
     known of this torch version's overloads, None where no snapshot of it comes with the harness. ``attempts`` has the
     earlier attempts at tests that had several. ``durations_us`` (microseconds) has a place for each test of the
-    history's matrix. ``models`` is None where no run of the device has a result of an architecture.
+    history's matrix. ``models`` is None where no run of the device has a result of an architecture, ``compiled`` lacks
+    the nouns of which none has a result under torch.compile.
     """
 
     run: RunRow
@@ -195,6 +197,7 @@ class Findings:
     attempts: Mapping[str, Sequence[Attempt]] = field(default_factory=dict)
     links: Mapping[tuple[str, str], str] = field(default_factory=dict)
     models: ModelsFinding | None = None
+    compiled: Mapping[str, CompiledFinding] = field(default_factory=dict)
 
     @property
     def fallback_observed(self) -> bool:

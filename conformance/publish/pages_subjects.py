@@ -25,11 +25,19 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class CompiledCell:
+    """The status of an operator or module in one mode of torch.compile, and what has to be said beside it."""
+
+    mark: Mark
+    aside: str
+
+
+@dataclass(frozen=True, slots=True)
 class SubjectRow:
     """One operator or module in the table of all; ``cells`` follow the page's dtypes.
 
     ``registered`` is the worst kind of registration among the overloads that its forward reaches, None where none is
-    known; ``registered_text`` says how many have it, where not all do.
+    known; ``registered_text`` says how many have it, where not all do. ``compiled`` follows the page's modes.
     """
 
     link: Link
@@ -45,11 +53,16 @@ class SubjectRow:
     overloads_more: int
     overloads_all: str
     cells: tuple[Cell, ...]
+    compiled: tuple[CompiledCell, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectsPage:
-    """The table of all operators, or of all modules: tested or not."""
+    """The table of all operators, or of all modules: tested or not.
+
+    ``modes`` are those of torch.compile that there are tests of; ``no_compiled`` says that there are none, with the
+    command that gives them, and ``compiled_run`` which run they are of where it is not the one that the site shows.
+    """
 
     noun: str
     plural: str
@@ -63,6 +76,10 @@ class SubjectsPage:
     registered: bool
     rows: tuple[SubjectRow, ...]
     picture: HeatMap | None
+    modes: tuple[str, ...]
+    no_compiled: str
+    compile_command: str
+    compiled_run: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +262,44 @@ class HistoryRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CompiledFailure:
+    """A test that failed under torch.compile; ``anchor`` is empty where the page does not show it."""
+
+    test_id: str
+    anchor: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRow:
+    """What one mode of torch.compile made of an operator or module."""
+
+    shapes: str
+    mark: Mark
+    aside: str
+    tests: str
+    graphs: str
+    breaks: str
+    recompilations: str
+    time: str
+    memory: str
+    failure: CompiledFailure | None
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPart:
+    """What a page says of torch.compile; ``no_data`` says why there is nothing, ``command`` how to get it.
+
+    ``run`` says which run it is of where it is not the one that the site shows.
+    """
+
+    no_data: str
+    command: str
+    run: str
+    rows: tuple[CompiledRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SubjectPage:
     """Everything about one operator or one module."""
 
@@ -269,6 +324,7 @@ class SubjectPage:
     no_reached: str
     outside: tuple[str, ...]
     models: OperatorModels | None
+    compiled: CompiledPart
     entries: tuple[EntryLine, ...]
     reasons: tuple[ReasonRow, ...]
     history: tuple[HistoryRow, ...]

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from conformance.publish.changed import change_mark, run_facts_of
 from conformance.publish.changes import CHANGES
 from conformance.publish.choice import is_whole
+from conformance.publish.compiled import NO_COMPILED, compiled_cells, mode_names
 from conformance.publish.context import signature_anchor
 from conformance.publish.dtypes import in_dtype_order
 from conformance.publish.failures import whole_words
+from conformance.publish.findings import MODULE, OPERATOR
 from conformance.publish.marks import FELL_BACK, STATUS_MARKS, outcome_mark, status_mark
 from conformance.publish.matrix import CODES
 from conformance.publish.pages import TextFile
@@ -51,10 +53,12 @@ def _script(path: str, name: str, document: Json) -> TextFile:
 def _index(site: Site, measured: Sequence[Measured]) -> Json:
     findings = site.findings
     dtypes = in_dtype_order(dtype for operator in findings.operators for dtype in operator.by_dtype)
+    modes = {noun: mode_names(site, noun) for noun in (OPERATOR, MODULE)}
     return {
         "dtypes": list(dtypes),
-        "operators": [_subject(operator, dtypes) for operator in findings.operators],
-        "modules": [_subject(module, dtypes) for module in findings.modules],
+        "modes": {f"{noun}s": list(names) for noun, names in modes.items()},
+        "operators": [_subject(site, operator, dtypes) for operator in findings.operators],
+        "modules": [_subject(site, module, dtypes) for module in findings.modules],
         "overloads": [
             [each.overload, each.registered, each.measured.word, bool(each.core), each.tests] for each in measured
         ],
@@ -86,19 +90,24 @@ def _look(code: str, *, outcome: bool) -> Json:
     return [mark.word, mark.letter, mark.shade]
 
 
-def _subject(subject: Subject, dtypes: Sequence[str]) -> Json:
-    """Return name, status, file name, group, the name of ATen, and the status in each dtype, empty where undeclared."""
+def _subject(site: Site, subject: Subject, dtypes: Sequence[str]) -> Json:
+    """Return name, status, file name, group, the name of ATen, and the status in each dtype and each compile mode.
+
+    A status is a digit, a dot where there is none.
+    """
     by_dtype = ["untested" if dtype in subject.dtypes else "" for dtype in dtypes]
     for place, dtype in enumerate(dtypes):
         if dtype in subject.by_dtype:
             by_dtype[place] = subject.by_dtype[dtype].status
-    known = list(STATUS_MARKS)
-    letters = "".join(
-        "." if not status else str(known.index(status)) if status in STATUS_MARKS else "!" for status in by_dtype
-    )
+    compiled = ["" if cell.mark.code == NO_COMPILED.code else cell.mark.code for cell in compiled_cells(site, subject)]
     slug = "" if subject.slug == subject.name else subject.slug
     aten = "" if subject.aten_name == subject.name else subject.aten_name
-    return [subject.name, subject.overall.status, slug, subject.group, aten, letters]
+    return [subject.name, subject.overall.status, slug, subject.group, aten, _letters(by_dtype), _letters(compiled)]
+
+
+def _letters(statuses: Iterable[str]) -> str:
+    known = list(STATUS_MARKS)
+    return "".join("." if not each else str(known.index(each)) if each in STATUS_MARKS else "!" for each in statuses)
 
 
 def _tests(site: Site) -> Json:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from conformance.analysis import opdb
 from conformance.analysis.architectures import architectures_of, newest_with_architectures
+from conformance.analysis.beside import newest_compiled
 from conformance.analysis.calls import recorded_calls
 from conformance.analysis.coverage import coverage
 from conformance.analysis.named import packet_of
@@ -15,6 +17,7 @@ from conformance.model.operator import ModuleInventory, OperatorInfo, OperatorSt
 from conformance.model.outcome import Outcome
 from conformance.publish.architectures import ModelsFinding
 from conformance.publish.choice import best_run
+from conformance.publish.compiled import CompiledFinding, compiled_finding
 from conformance.publish.dtypes import in_dtype_order
 from conformance.publish.findings import (
     MODULE,
@@ -35,6 +38,7 @@ from conformance.store import (
     ModuleStatusRow,
     OperatorStatusRow,
     ResultRow,
+    compile_statuses,
     fallback_operators,
     module_statuses,
     modules,
@@ -133,6 +137,7 @@ def read_findings(database: Database, selector: str = BEST) -> Findings:
         attempts=read_attempts(database, run.id),
         links={(subject.noun, subject.name): subject.href for subject in (*operator_subjects, *module_subjects)},
         models=_models(database, run, every),
+        compiled=_compiled(database, run, every),
     )
 
 
@@ -145,6 +150,26 @@ def _models(database: Database, run: RunRow, every: Sequence[RunRow]) -> ModelsF
     known = {packet_of(each.overload) for each in registrations(database, source.id)}
     recorded = recorded_calls(source.torch_version)
     return ModelsFinding(source, architectures_of(rows, observed=bool(source.probe), known=known, recorded=recorded))
+
+
+def _compiled(database: Database, run: RunRow, every: Sequence[RunRow]) -> dict[str, CompiledFinding]:
+    """Return what the run, or the newest one beside it, says under torch.compile, by noun."""
+    statuses = cache(partial(compile_statuses, database))
+    found = {}
+    for noun in (OPERATOR, MODULE):
+        newest = newest_compiled(run, every, statuses, noun=noun)
+        if newest is not None:
+            source, rows = newest
+            failed = results(database, source.id, outcomes=_SHOWN_AS_FAILURE, compiling=True)
+            found[noun] = compiled_finding(
+                *(source, rows),
+                [
+                    (compile_mode(each.suite, each.template), each)
+                    for each in failed
+                    if (each.op if noun == OPERATOR else each.module) is not None
+                ],
+            )
+    return found
 
 
 def _snapshot(run: RunRow) -> Snapshot | None:

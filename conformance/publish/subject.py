@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from conformance.analysis.repeat import repeat_command
 from conformance.model.operator import OperatorStatus
 from conformance.publish.charts import Tally, stacked_bar
+from conformance.publish.compiled import compiled_part
 from conformance.publish.dtypes import NO_DTYPE, in_dtype_order
 from conformance.publish.findings import OPERATOR, Findings, Standing, Subject
 from conformance.publish.marks import (
@@ -87,6 +88,7 @@ def subject_page(
         no_reached=_no_reached(site, subject),
         outside=tuple(sorted(anywhere - inside.keys())),
         models=operator_models(site, subject) if subject.noun == OPERATOR else None,
+        compiled=compiled_part(site, subject),
         entries=_entries(site, rows),
         reasons=_reasons(rows),
         history=history_rows(site, subject, history),
@@ -103,10 +105,13 @@ def verdict(findings: Findings, subject: Subject) -> str:
     device = f"the emulated {findings.run.device} device" if findings.run.emulated else findings.run.device
     standing = subject.overall
     lead = _lead(standing, device, observed=findings.fallback_observed)
+    # Tests that compile have a status of their own: they are no answer for eager mode.
+    compiled = findings.compiled.get(subject.noun)
+    eager = compiled is not None and compiled.run.id == findings.run.id and subject.name in compiled.rows
     if subject.undeclared:
         lead = f"PyTorch declares no dtype of it for this device, so no test of it in a dtype exists. {lead}"
     if not standing.planned:
-        return lead if subject.undeclared else f"{lead} No test of it was planned."
+        return lead if subject.undeclared else f"{lead} No test of it{' in eager mode' if eager else ''} was planned."
     others = [
         f"{number(count)} {word}"
         for count, word in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from conformance.publish.compiled import compile_command, compiled_cells, mode_names, no_compiled, other_run
 from conformance.publish.dtypes import in_dtype_order, rare_dtypes
 from conformance.publish.findings import OPERATOR, Findings, Standing, Subject
 from conformance.publish.heat_map import heat_map
@@ -41,6 +42,10 @@ def subjects_page(site: Site, subjects: Sequence[Subject], *, noun: str) -> Subj
         registered=registered,
         rows=tuple(_row(site, subject, dtypes, registered=registered) for subject in subjects),
         picture=heat_map(subjects, [dtype for dtype in dtypes if dtype not in rare]) if noun == OPERATOR else None,
+        modes=mode_names(site, noun),
+        no_compiled=no_compiled(site, noun),
+        compile_command=compile_command(site, noun),
+        compiled_run=other_run(site, noun),
     )
 
 
@@ -70,6 +75,7 @@ def _row(site: Site, subject: Subject, dtypes: Sequence[str], *, registered: boo
         overloads_more=max(len(overall.overloads) - _OVERLOADS_SHOWN, 0),
         overloads_all=" ".join(overall.overloads) if len(overall.overloads) > _OVERLOADS_SHOWN else "",
         cells=tuple(dtype_cell(subject, dtype, declared=dtype in declared) for dtype in dtypes),
+        compiled=compiled_cells(site, subject),
     )
 
 

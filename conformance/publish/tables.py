@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from conformance.publish.changes import subject_of
+from conformance.publish.compiled import COUNTS, MEASURED, compiled_values
 from conformance.publish.listed import entry_state
 from conformance.publish.matrix import ABSENT, on_cpu, outcome_of
 from conformance.publish.pages import TextFile
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 ABOUT: Mapping[str, str] = {
     "csv/operators.csv": "one row an operator and dtype; the row without a dtype is over all",
     "csv/modules.csv": "one row a module and dtype",
+    "csv/compiled.csv": "one row an operator or module and a mode of torch.compile",
     "csv/overloads.csv": "one row an ATen overload",
     "csv/tests.csv": "one row a planned test",
     "csv/failures.csv": "one row a signature",
@@ -41,6 +43,9 @@ def table_files(site: Site, measured: Sequence[Measured]) -> Iterator[TextFile]:
         site, "operators", ("operator", "group", "dtype", "declared", *_STANDING, "fallback_ops"), _operators(site)
     )
     yield _table(site, "modules", ("module", "dtype", "declared", *_STANDING, "fallback_ops"), _modules(site))
+    yield _table(
+        site, "compiled", ("noun", "name", "mode", *COUNTS, *MEASURED, "first_failure", "compiled_run"), _compiled(site)
+    )
     yield _table(
         site,
         "overloads",
@@ -136,6 +141,15 @@ def _modules(site: Site) -> Iterator[tuple[object, ...]]:
     for module in site.findings.modules:
         for row in _standings(module):
             yield (module.name, *row)
+
+
+def _compiled(site: Site) -> Iterator[tuple[object, ...]]:
+    for noun, finding in site.findings.compiled.items():
+        for name, by_mode in sorted(finding.rows.items()):
+            for mode, row in by_mode.items():
+                failure = finding.failures.get((name, mode))
+                values = ("" if value is None else value for value in compiled_values(row))
+                yield (noun, name, str(mode), *values, failure.test_id if failure else "", finding.run.key)
 
 
 def _standings(subject: Subject) -> Iterator[tuple[object, ...]]:

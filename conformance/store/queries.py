@@ -24,7 +24,7 @@ from conformance.store.rows import (
     RunRow,
     SkipRow,
 )
-from conformance.store.schema import FELL_BACK, LAST_RESULT, TEST_RESULTS
+from conformance.store.schema import COMPILES, FELL_BACK, LAST_RESULT, TEST_RESULTS
 from conformance.store.text import storable
 
 if TYPE_CHECKING:
@@ -102,10 +102,11 @@ def results(
     module: str | None = None,
     outcomes: Iterable[Outcome] | None = None,
     of_architectures: bool = False,
+    compiling: bool = False,
 ) -> Iterator[ResultRow]:
     """Yield every planned test of the run with its last attempt, by test id; all given conditions must hold.
 
-    ``of_architectures`` leaves only tests of an architecture.
+    ``of_architectures`` leaves only tests of an architecture, ``compiling`` only those that use torch.compile.
     """
     conditions = ["plan.run_id = ?"]
     parameters: list[object] = [run_id]
@@ -117,6 +118,8 @@ def results(
             parameters.append(storable(name))
     if of_architectures:
         conditions.append("plan.test_ref IN (SELECT id FROM test WHERE architecture_id IS NOT NULL)")
+    if compiling:
+        conditions.append(f"plan.test_ref IN (SELECT id FROM test WHERE {COMPILES})")
     if outcomes is not None:
         wanted = sorted({outcome.value for outcome in outcomes})
         conditions.append(f"coalesce(result.outcome, 'not_run') IN ({', '.join('?' * len(wanted))})")

@@ -274,12 +274,13 @@ TABLES = (
 )
 
 _COMPILING = ", ".join(f"'{template}'" for template in COMPILE_TEMPLATES)
-_COMPILES = (
+# Whether a test uses torch.compile.
+COMPILES = (
     f"test.suite IN ({', '.join(repr(suite.value) for suite in COMPILING_SUITES)})"
     f" AND test.template_id IN (SELECT id FROM name WHERE name IN ({_COMPILING}))"
 )
 # Whether a test says something about eager mode, which is what the status of an operator is of.
-EAGER = f"NOT ({_COMPILES})"
+EAGER = f"NOT ({COMPILES})"
 
 # The node id of a row of plan, test and spelling: the inverse of conformance.store.text.spelling.
 NODE_ID = (
@@ -453,7 +454,7 @@ VIEWS = (
     LEFT JOIN {LAST_RESULT}
     LEFT JOIN {_LAST_COMPILATION}
     LEFT JOIN name AS backend ON backend.id = compilation.backend_id
-    WHERE {_COMPILES}""",
+    WHERE {COMPILES}""",
     f"""CREATE VIEW compile_status AS
     -- The status of every operator and module of every run under torch.compile, static (compile) and dynamic apart.
     SELECT run_id, op.name AS op, module.name AS module, mode, {_STATUS} AS status,
@@ -470,7 +471,7 @@ VIEWS = (
     JOIN name AS template ON template.id = test.template_id
     LEFT JOIN {LAST_RESULT}
     LEFT JOIN {_LAST_COMPILATION}
-    WHERE {_COMPILES} AND (test.op_id IS NOT NULL OR test.module_id IS NOT NULL)
+    WHERE {COMPILES} AND (test.op_id IS NOT NULL OR test.module_id IS NOT NULL)
     GROUP BY 1, 2, 3, 4
     ) AS counted
     LEFT JOIN name AS op ON op.id = counted.op_id

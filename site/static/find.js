@@ -43,6 +43,7 @@ Conformance.find = (() => {
       fields: {
         name: { mode: "text", of: (i) => rows[i][0].toLowerCase() },
         status: { mode: "code", of: (i, dtypes) => statusesOf(rows[i], data.dtypes, dtypes) },
+        ...Object.fromEntries(data.modes[kind].map((mode, place) => [mode, { mode: "code", of: (i) => statusOf(rows[i][6][place]) }])),
         ...(kind === "operators" ? { group: { mode: "loose", of: (i) => rows[i][3].toLowerCase() } } : {}),
       },
     });
@@ -107,6 +108,8 @@ Conformance.find = (() => {
 
   // What a table of overloads cannot be linked to by its name is found by searching for it.
   const fragment = (prefix, name) => (PLAIN_ID.test(name) && name.length <= 200 ? `${prefix}-${name}` : `q=${encodeURIComponent(name)}`);
+
+  const statusOf = (letter) => (letter === "." ? "no_data" : STATUSES[Number(letter)] || "unknown");
 
   function statusesOf(row, known, dtypes) {
     if (!dtypes) return [row[1]];

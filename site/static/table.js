@@ -22,6 +22,7 @@
   const letters = new Map((table.dataset.letters || "").split(" ").filter(Boolean).map((pair) => pair.split(":")));
   const order = [...letters.values()];
   const statusKey = ["status", "outcome", "measured", "state"].find((key) => keys.includes(key));
+  const graded = (column) => "graded" in heads[column].dataset;
   const dtypes = keys.filter((key, column) => kinds[column] === "letter");
   const isRare = (key) => Boolean(key) && keys.includes(key) && heads[keys.indexOf(key)].classList.contains("rare");
 
@@ -213,6 +214,7 @@
       const cell = entry.cells[column];
       if (kind === "number") return cell.dataset.v ? Number(cell.dataset.v) : null;
       const text = entry.values.get(view.sort);
+      if (graded(column)) return text === "no_data" ? null : order.indexOf(text);
       if (kind === "letter" || view.sort === "status") return order.includes(text) ? order.indexOf(text) : -1;
       return text || null;
     };
