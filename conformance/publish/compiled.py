@@ -12,6 +12,7 @@ from conformance.publish.failures import clipped
 from conformance.publish.marks import NO_DATA, Mark, status_mark
 from conformance.publish.pages_subjects import CompiledCell, CompiledFailure, CompiledPart, CompiledRow
 from conformance.publish.redaction import without_local_paths
+from conformance.publish.slugs import anchor
 from conformance.publish.trend import run_name
 from conformance.publish.wording import counted, duration, number
 
@@ -95,9 +96,9 @@ def other_run(site: Site, noun: str) -> str:
     if finding is None:
         return ""
     run = finding.run
-    unseen = "" if run.probe else " Whether the CPU did the work was not observed."
     if run.id == site.run.id:
         return ""
+    unseen = "" if run.probe else " Whether the CPU did the work was not observed."
     parts = [f"torch {run.torch_version}", "complete" if is_whole(run) else str(run.state)]
     if run.shard is not None:
         parts[-1] = f"shard {run.shard} of {run.shards}"
@@ -144,23 +145,42 @@ def _row(site: Site, subject: Subject, finding: CompiledFinding, mode: CompileMo
     row = finding.rows.get(subject.name, {}).get(mode)
     mark = _mark(subject, row)
     if row is None:
-        return CompiledRow(_SHAPES[mode], mark, "", *[UNKNOWN] * 6, None)
-    failure = finding.failures.get((subject.name, mode))
-    here = finding.run.id == site.run.id
+        return CompiledRow(
+            shapes=_SHAPES[mode],
+            mark=mark,
+            aside="",
+            tests="no such test",
+            graphs=UNKNOWN,
+            breaks=UNKNOWN,
+            recompilations=UNKNOWN,
+            time=UNKNOWN,
+            memory=UNKNOWN,
+            failure=None,
+        )
     return CompiledRow(
-        _SHAPES[mode],
-        mark,
-        "no graph was compiled: all of it ran in eager mode" if _without_graph(row) else "",
-        f"{number(row.passed)} of {counted(row.planned, 'test')} passed",
-        *(_shown(value) for value in (row.graphs, row.breaks, row.recompilations)),
-        UNKNOWN if row.compile_s is None else duration(row.compile_s),
-        UNKNOWN if row.peak_bytes is None else size(row.peak_bytes),
-        failure
-        and CompiledFailure(
-            failure.test_id,
-            site.href_of(failure.test_id).partition("#")[2] if here else "",
-            clipped(without_local_paths(failure.message)),
-        ),
+        shapes=_SHAPES[mode],
+        mark=mark,
+        aside="no graph was compiled: all of it ran in eager mode" if _without_graph(row) else "",
+        tests=f"{number(row.passed)} of {counted(row.planned, 'test')} passed",
+        graphs=_shown(row.graphs),
+        breaks=_shown(row.breaks),
+        recompilations=_shown(row.recompilations),
+        time=UNKNOWN if row.compile_s is None else duration(row.compile_s),
+        memory=UNKNOWN if row.peak_bytes is None else size(row.peak_bytes),
+        failure=_failure(site, subject, finding, mode),
+    )
+
+
+def _failure(site: Site, subject: Subject, finding: CompiledFinding, mode: CompileMode) -> CompiledFailure | None:
+    failure = finding.failures.get((subject.name, mode))
+    if failure is None:
+        return None
+    # Only tests of the run shown stand on a page of this site.
+    here = finding.run.id == site.run.id
+    return CompiledFailure(
+        test_id=failure.test_id,
+        anchor=anchor(failure.test_id) if here else "",
+        message=clipped(without_local_paths(failure.message)),
     )
 
 
@@ -207,20 +227,20 @@ def compiled_run_fields(site: Site, noun: str) -> Json:
 def compiled_fields(site: Site, subject: Subject) -> dict[str, Json]:
     """Return what is known of one operator or module in each mode, null where it has no such test."""
     finding = site.findings.compiled.get(subject.noun)
-    found: dict[str, Json] = {}
-    for mode in CompileMode:
-        row = finding.rows.get(subject.name, {}).get(mode) if finding else None
-        failure = finding.failures.get((subject.name, mode)) if finding else None
-        found[str(mode)] = (
-            None
-            if row is None
-            else {
-                **dict(zip((*COUNTS, *MEASURED), compiled_values(row), strict=True)),
-                "first_failure": failure
-                and {"test_id": failure.test_id, "message": without_local_paths(failure.message)},
-            }
-        )
-    return found
+    if finding is None:
+        return dict.fromkeys(map(str, CompileMode))
+    by_mode = finding.rows.get(subject.name, {})
+    return {
+        str(mode): _fields(by_mode[mode], finding.failures.get((subject.name, mode))) if mode in by_mode else None
+        for mode in CompileMode
+    }
+
+
+def _fields(row: CompileStatusRow, failure: Failure | None) -> Json:
+    first: Json = None
+    if failure is not None:
+        first = {"test_id": failure.test_id, "message": without_local_paths(failure.message)}
+    return {**dict(zip((*COUNTS, *MEASURED), compiled_values(row), strict=True)), "first_failure": first}
 
 
 def compiled_values(row: CompileStatusRow) -> Sequence[str | int | float | None]:

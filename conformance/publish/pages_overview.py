@@ -149,6 +149,7 @@ class MethodPage:
     statuses: tuple[Term, ...]
     outcomes: tuple[Term, ...]
     cells: tuple[Term, ...]
+    no_compiled: tuple[Term, ...]
     changes: tuple[Term, ...]
     registered: tuple[Term, ...]
     measured: tuple[Term, ...]

@@ -10,6 +10,7 @@ from conformance.publish.changed import change_mark
 from conformance.publish.changes import CHANGES
 from conformance.publish.charts import stacked_bar
 from conformance.publish.choice import is_whole
+from conformance.publish.compiled import NO_COMPILED
 from conformance.publish.listed import STATE_DEFINITIONS
 from conformance.publish.marks import (
     ARCHITECTURE_MARKS,
@@ -43,6 +44,10 @@ _SEARCH = (
     ("linalg", "the name, or what the row says, has this text"),
     ("!linalg", "it has not"),
     ("status:fallback,partial", "the status is one of these; the beginning of a word is enough"),
+    (
+        "compile:native",
+        "the status under torch.compile with static shapes, over all dtypes; dynamic: with dynamic ones",
+    ),
     ("dtype:bfloat16", "declared or tested in this dtype; status: then speaks of this dtype alone"),
     ("group:linalg", "the group, by the beginnings of its words"),
     ("outcome:failed", "tests: how they ended"),
@@ -98,6 +103,7 @@ def method_page(site: Site, files: Sequence[tuple[Link, str]]) -> MethodPage:
         statuses=_terms(STATUS_MARKS.values()),
         outcomes=_terms(OUTCOME_MARKS[code] for code in OUTCOME_SUMMARY_ORDER),
         cells=_terms((FELL_BACK, UNDECLARED, NO_TEST)),
+        no_compiled=_terms((NO_COMPILED,)),
         changes=_terms(change_mark(change) for change in CHANGES),
         registered=_terms((*REGISTRATION_MARKS.values(), NOT_RECORDED)),
         measured=_terms((*MEASURED_MARKS, UNWATCHED)),

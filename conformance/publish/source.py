@@ -16,7 +16,7 @@ from conformance.model.compilation import compile_mode
 from conformance.model.operator import ModuleInventory, OperatorInfo, OperatorStatus
 from conformance.model.outcome import Outcome
 from conformance.publish.architectures import ModelsFinding
-from conformance.publish.choice import best_run
+from conformance.publish.choice import best_run, is_whole
 from conformance.publish.compiled import CompiledFinding, compiled_finding
 from conformance.publish.dtypes import in_dtype_order
 from conformance.publish.findings import (
@@ -39,6 +39,7 @@ from conformance.store import (
     OperatorStatusRow,
     ResultRow,
     compile_statuses,
+    compiles_only,
     fallback_operators,
     module_statuses,
     modules,
@@ -80,11 +81,12 @@ BEST = "best"
 def read_findings(database: Database, selector: str = BEST) -> Findings:
     """Return what the store holds about the selected run; tests are read later, one operator at a time.
 
-    ``best`` is the newest run that may make a headline, or the newest of all where none may. Raises UsageError
+    ``best`` is the newest run that may make a headline, one of compiling tests alone only where there is no other, or
+    the newest of all where none may. Raises UsageError
     (``unknown-run``) when no run fits the selector.
     """
     every = runs(database)
-    run = (best_run(every) if selector == BEST else None) or resolve_run(
+    run = (_best(database, every) if selector == BEST else None) or resolve_run(
         database, "latest" if selector == BEST else selector
     )
     operator_rows = operator_statuses(database, run.id)
@@ -139,6 +141,12 @@ def read_findings(database: Database, selector: str = BEST) -> Findings:
         models=_models(database, run, every),
         compiled=_compiled(database, run, every),
     )
+
+
+def _best(database: Database, every: Sequence[RunRow]) -> RunRow | None:
+    """Return the run to show: one that only compiles has nothing to say of eager mode, which most pages are about."""
+    whole = [run for run in reversed(every) if is_whole(run)]
+    return next((run for run in whole if not compiles_only(database, run.id)), None) or best_run(every)
 
 
 def _models(database: Database, run: RunRow, every: Sequence[RunRow]) -> ModelsFinding | None:

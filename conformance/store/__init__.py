@@ -7,6 +7,7 @@ from conformance.store.plan import plan_digest
 from conformance.store.queries import (
     compile_results,
     compile_statuses,
+    compiles_only,
     counts_by,
     fallback_operators,
     listed_entries,
@@ -51,6 +52,7 @@ __all__ = [
     "SkipRow",
     "compile_results",
     "compile_statuses",
+    "compiles_only",
     "counts_by",
     "fallback_operators",
     "listed_entries",

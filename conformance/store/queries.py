@@ -24,7 +24,7 @@ from conformance.store.rows import (
     RunRow,
     SkipRow,
 )
-from conformance.store.schema import COMPILES, FELL_BACK, LAST_RESULT, TEST_RESULTS
+from conformance.store.schema import COMPILES, EAGER, FELL_BACK, LAST_RESULT, TEST_RESULTS
 from conformance.store.text import storable
 
 if TYPE_CHECKING:
@@ -297,6 +297,17 @@ def compile_results(db: Database, run_id: int) -> list[CompileRow]:
             (run_id,),
         )
     ]
+
+
+def compiles_only(db: Database, run_id: int) -> bool:
+    """Tell whether every test that the run planned uses torch.compile, so that it says nothing of eager mode."""
+    if not _knows_compiling_tests(db):
+        return False
+    planned = "SELECT 1 FROM plan JOIN test ON test.id = plan.test_ref WHERE plan.run_id = :run"
+    answer: tuple[int] = next(
+        db.query(f"SELECT EXISTS ({planned} AND {COMPILES}) AND NOT EXISTS ({planned} AND {EAGER})", {"run": run_id})
+    )
+    return bool(answer[0])
 
 
 def _knows_compiling_tests(db: Database) -> bool:

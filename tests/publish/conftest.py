@@ -7,6 +7,7 @@ import pytest
 from tests.publish.architectures import write_architectures
 from tests.publish.browsing import FLAGS, chromium_path, missing
 from tests.publish.building import built
+from tests.publish.compiling import COMPILE, DYNAMIC, EAGER, write_compiled
 from tests.publish.series import write_series
 from tests.sample_run import build_sample
 
@@ -58,6 +59,32 @@ def models_site(models_database: Path, tmp_path_factory: pytest.TempPathFactory)
 def beside_models_site(models_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the site of a run of operators that a run of the suite models stands beside; tests must not change it."""
     return built(models_database, tmp_path_factory.mktemp("sites") / "beside", selector="2")
+
+
+@pytest.fixture(scope="session")
+def compiled_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a database of a run with tests in eager mode and under torch.compile."""
+    return write_compiled(tmp_path_factory.mktemp("compiled") / "compiled.sqlite", number=1)
+
+
+@pytest.fixture(scope="session")
+def compiled_site(compiled_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the site of this run; tests must not change it."""
+    return built(compiled_database, tmp_path_factory.mktemp("sites") / "compiled")
+
+
+@pytest.fixture(scope="session")
+def beside_compiled_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a database of a run in eager mode, and a newer one of tests under torch.compile alone."""
+    path = tmp_path_factory.mktemp("compiled") / "beside.sqlite"
+    write_compiled(path, number=1, templates=(EAGER,))
+    return write_compiled(path, number=2, templates=(COMPILE, DYNAMIC))
+
+
+@pytest.fixture(scope="session")
+def beside_compiled_site(beside_compiled_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the site of the run in eager mode; tests must not change it."""
+    return built(beside_compiled_database, tmp_path_factory.mktemp("sites") / "beside_compiled")
 
 
 @pytest.fixture(scope="session")

@@ -52,7 +52,7 @@ def _fields(value: Any, parent: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", list(api.ABOUT))
-@pytest.mark.parametrize("name", ["series_site", "beside_models_site"])
+@pytest.mark.parametrize("name", ["series_site", "beside_models_site", "compiled_site"])
 def test_every_field_of_every_file_is_documented(request: pytest.FixtureRequest, name: str, path: str) -> None:
     documented = set(re.findall(r"`([a-z_]+)`", DOCUMENT))
     document = _load(request.getfixturevalue(name), path)
