@@ -204,6 +204,11 @@ class Findings:
         """Tell whether a probe looked for fallbacks; without one, nothing can be called native."""
         return bool(self.run.probe)
 
+    def compiles(self, noun: str) -> bool:
+        """Tell whether the run shown itself has results of operators, or modules, under torch.compile."""
+        found = self.compiled.get(noun)
+        return found is not None and found.run.id == self.run.id
+
     @property
     def whole(self) -> bool:
         """Tell whether the run may make a headline."""

@@ -218,7 +218,8 @@ def headline(findings: Findings, subjects: Sequence[Subject], *, coverage: Cover
     if not total:
         sentence = f"This run holds no inventory of {noun}s, so there is nothing to divide by."
     elif coverage.untested == total:
-        sentence = f"No {noun} has a result in this run; all {number(total)} are untested."
+        mode = " in eager mode" if findings.compiles(noun) else ""
+        sentence = f"No {noun} has a result{mode} in this run; all {number(total)} are untested."
     else:
         did = "ran natively" if findings.fallback_observed else "passed, with fallbacks not observed"
         sentence = f"{number(native)} of {counted(total, noun)} {did}; {number(coverage.untested)} untested."

@@ -106,8 +106,7 @@ def verdict(findings: Findings, subject: Subject) -> str:
     standing = subject.overall
     lead = _lead(standing, device, observed=findings.fallback_observed)
     # Tests that compile have a status of their own: they are no answer for eager mode.
-    compiled = findings.compiled.get(subject.noun)
-    eager = compiled is not None and compiled.run.id == findings.run.id and subject.name in compiled.rows
+    eager = findings.compiles(subject.noun) and subject.name in findings.compiled[subject.noun].rows
     if subject.undeclared:
         lead = f"PyTorch declares no dtype of it for this device, so no test of it in a dtype exists. {lead}"
     if not standing.planned:

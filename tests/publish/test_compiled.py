@@ -17,6 +17,7 @@ from conformance.publish import compiled
 from conformance.publish.build import site_files
 from conformance.publish.compiled import compiled_part, size
 from conformance.publish.context import Site, survey
+from conformance.publish.overview import index_page
 from conformance.publish.source import read_findings
 from conformance.publish.subject import verdict
 from conformance.publish.subjects import subjects_page
@@ -90,6 +91,7 @@ def test_alone_in_a_database_such_a_run_is_shown_and_says_what_was_not_planned(t
     assert verdict(site.findings, _subject(site, "sin")).endswith(" No test of it in eager mode was planned.")
     assert verdict(site.findings, _subject(site, "add")).endswith(" No test of it was planned.")
     assert subjects_page(site, site.findings.operators, noun="operator").modes == ("compile", "dynamic")
+    assert index_page(site).operators.sentence.startswith("No operator has a result in eager mode in this run; all 4")
 
 
 def test_runs_of_a_device_that_was_told_something_else_are_not_asked(tmp_path: Path) -> None:

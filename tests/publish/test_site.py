@@ -47,8 +47,8 @@ def _tallies(tag: Tag) -> tuple[list[int], int]:
     return counts, _number(tag.one("li", class_="sum").one("span", class_="n").text)
 
 
-def test_every_page_is_well_formed_and_framed(sample_site: Path, models_site: Path) -> None:
-    for path in (*pages(sample_site), *pages(models_site)):
+def test_every_page_is_well_formed_and_framed(sample_site: Path, models_site: Path, compiled_site: Path) -> None:
+    for path in (*pages(sample_site), *pages(models_site), *pages(compiled_site)):
         document = page(path)
         assert len(document.all("h1")) == 1, path
         assert document.one("html").attributes["lang"] == "en"
@@ -61,8 +61,9 @@ def test_every_page_is_well_formed_and_framed(sample_site: Path, models_site: Pa
         assert all("src" in script.attributes and not script.children for script in document.all("script"))
 
 
-def test_tables_say_what_they_are(sample_site: Path, models_site: Path, beside_models_site: Path) -> None:
-    for path in (*pages(sample_site), *pages(models_site), *pages(beside_models_site)):
+@pytest.mark.parametrize("name", ["sample_site", "models_site", "beside_models_site", "compiled_site"])
+def test_tables_say_what_they_are(request: pytest.FixtureRequest, name: str) -> None:
+    for path in pages(request.getfixturevalue(name)):
         for table in page(path).all("table"):
             assert table.one("caption").text, path
             assert all(head.has("scope", "col") for head in table.one("thead").all("th")), path
@@ -73,7 +74,9 @@ def test_tables_say_what_they_are(sample_site: Path, models_site: Path, beside_m
                 assert len(cells) == columns, path
 
 
-@pytest.mark.parametrize("name", ["sample_site", "series_site", "models_site", "beside_models_site"])
+@pytest.mark.parametrize(
+    "name", ["sample_site", "series_site", "models_site", "beside_models_site", "compiled_site", "beside_compiled_site"]
+)
 def test_ids_are_unique_and_every_link_leads_somewhere(request: pytest.FixtureRequest, name: str) -> None:
     site: Path = request.getfixturevalue(name)
     documents = {path.resolve(): page(path) for path in pages(site)}
