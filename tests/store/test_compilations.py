@@ -19,10 +19,12 @@ from conformance.store import (
     RunWriter,
     compile_results,
     compile_statuses,
+    compiles_only,
     history,
     module_statuses,
     operator_statuses,
     resolve_run,
+    results,
     runs,
 )
 from conformance.store.doctor import examine
@@ -165,6 +167,26 @@ def test_a_test_of_that_name_in_another_suite_is_no_compiling_one(tmp_path: Path
         assert [row.status for row in operator_statuses(database, 1)] == [OperatorStatus.NATIVE] * 2
         assert compile_results(database, 1) == []
         assert compile_statuses(database, 1) == []
+
+
+def test_compiling_tests_can_be_read_alone(tmp_path: Path) -> None:
+    with Database.open_existing(_write(tmp_path / "db")) as database:
+        every = [row.test_id for row in results(database, 1)]
+        alone = [row.test_id for row in results(database, 1, compiling=True)]
+        failed = [row.test_id for row in results(database, 1, compiling=True, outcomes=[Outcome.FAILED])]
+    assert set(every) - set(alone) == {ADD[0].identity.test_id}
+    assert set(failed) == {ADD[2].identity.test_id, SIN[0].identity.test_id}
+
+
+def test_a_run_that_only_compiles_is_told_from_one_that_does_so_too(tmp_path: Path) -> None:
+    with Database.open_existing(_write(tmp_path / "db")) as database:
+        assert not compiles_only(database, 1)
+    with Database.create_or_open(tmp_path / "db") as database:
+        for number, plan in ((2, [*ADD[1:], *SIN]), (3, []), (4, ADD[:1])):
+            writer = RunWriter(database)
+            writer.begin(run_info(key=f"{number:032x}"))
+            writer.write_plan(plan)
+        assert [compiles_only(database, number) for number in (2, 3, 4)] == [True, False, False]
 
 
 def test_a_run_that_compiles_nothing_writes_nothing_more(tmp_path: Path) -> None:
