@@ -106,11 +106,12 @@ def verdict(findings: Findings, subject: Subject) -> str:
     standing = subject.overall
     lead = _lead(standing, device, observed=findings.fallback_observed)
     # Tests that compile have a status of their own: they are no answer for eager mode.
-    eager = findings.compiles(subject.noun) and subject.name in findings.compiled[subject.noun].rows
+    compiles = findings.compiles(subject.noun) and subject.name in findings.compiled[subject.noun].rows
+    mode = " in eager mode" if compiles else ""
     if subject.undeclared:
         lead = f"PyTorch declares no dtype of it for this device, so no test of it in a dtype exists. {lead}"
     if not standing.planned:
-        return lead if subject.undeclared else f"{lead} No test of it{' in eager mode' if eager else ''} was planned."
+        return lead if subject.undeclared else f"{lead} No test of it{mode} was planned."
     others = [
         f"{number(count)} {word}"
         for count, word in (
@@ -123,7 +124,7 @@ def verdict(findings: Findings, subject: Subject) -> str:
         )
         if count
     ]
-    evidence = f"{number(standing.passed)} of {counted(standing.planned, 'planned test')} passed"
+    evidence = f"{number(standing.passed)} of {counted(standing.planned, 'planned test')}{mode} passed"
     return f"{lead} {', '.join([evidence, *others])}."
 
 

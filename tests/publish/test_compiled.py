@@ -94,6 +94,13 @@ def test_alone_in_a_database_such_a_run_is_shown_and_says_what_was_not_planned(t
     assert index_page(site).operators.sentence.startswith("No operator has a result in eager mode in this run; all 4")
 
 
+def test_the_verdict_counts_tests_in_eager_mode_and_says_so(own: Site) -> None:
+    said = {one.name: verdict(own.findings, one) for one in (*own.findings.operators, *own.findings.modules)}
+    assert said["sin"].endswith(" 1 of 1 planned test in eager mode passed.")
+    assert said["nn.Linear"].endswith(" 1 of 1 planned test in eager mode passed.")
+    assert said["add"].endswith(" 1 of 1 planned test passed.")  # it has no other
+
+
 def test_runs_of_a_device_that_was_told_something_else_are_not_asked(tmp_path: Path) -> None:
     path = write_run(tmp_path / "db.sqlite", {"sin": Outcome.PASSED})
     faults = {"CONFORMANCE_NEURON_FAULTS": "fail aten::mm"}
