@@ -222,6 +222,9 @@ def test_every_export_can_go_to_a_file_or_to_stdout(form: str, database: Path, t
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
     away = refused(export, form, "--db", database, "--out", tmp_path / "no" / "out")
     assert (type(away), away.slug) == (InfrastructureError, "output-unwritable")
+    for folder in (tmp_path, ".", "/"):
+        away = refused(export, form, "--db", database, "--out", folder)
+        assert (away.slug, "it is a folder" in str(away)) == ("output-unwritable", True)
     assert refused(export, form, "--db", tmp_path / "none").slug == "database-missing"
     assert "--baseline" in run(export, form, "--help")
 
