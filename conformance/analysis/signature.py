@@ -45,7 +45,7 @@ _TEMPORARY = ("/tmp", "/var/tmp", "/var/folders", "/private", "/dev/shm")
 
 _DIMENSIONS = re.compile(r"(?<![\w.])\d+(?:x\d+)+(?!\w)")
 # Which signal, or which exit code, is the cause itself.
-_KEPT = r"(?<!signal )(?<!exit code )"
+_KEPT = r"(?<!signal )(?<!exit code )(?<!exited with code )"
 _SIGN = r"(?:(?<![\w.)\]])[-+])?(?<![\w.])"
 _UNIT = r"(?=(?:[munµ]?s|min|h|[kKMGT]i?B|B)?(?!\w))"
 _NUMBER = re.compile(rf"{_KEPT}{_SIGN}(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?j?{_UNIT}")

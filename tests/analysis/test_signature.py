@@ -112,6 +112,7 @@ CLOSE = (
             "neuron out of memory. Tried to allocate N MiB (NC N; NGiB total; process N)",
         ),
         ("Fatal Python error: Segmentation fault (signal 11)", "Fatal Python error: Segmentation fault (signal 11)"),
+        ("it exited with code 3 in the middle of the test", "it exited with code 3 in the middle of the test"),
         ("exited in the middle of the test with exit code 134", "exited in the middle of the test with exit code 134"),
         ("exceeded its time limit of 60.5s and was killed", "exceeded its time limit of Ns and was killed"),
         (
