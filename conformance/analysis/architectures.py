@@ -28,6 +28,9 @@ PHASES: Mapping[str, str] = {
     "test_compile": "compile",
 }
 
+# A column of its own: a model that runs and cannot be compiled runs as it is.
+COMPILE = "compile"
+
 OPERATOR = "operator"
 FAILURE = "failure"
 
@@ -79,18 +82,18 @@ class Architecture:
 
     @property
     def as_is(self) -> bool:
-        """Tell whether every test of it passed, with or without a fallback."""
+        """Tell whether every test of it passed that is not about torch.compile, with or without a fallback."""
         return self.status in (OperatorStatus.NATIVE, OperatorStatus.FALLBACK)
 
     @property
     def blockers(self) -> tuple[str, ...]:
         """Return what its failures are about, sorted."""
-        return tuple(sorted({name for phase in self.phases.values() for name in phase.blamed}))
+        return tuple(sorted({name for phase in as_it_is(self.phases) for name in phase.blamed}))
 
     @property
     def unexplained(self) -> tuple[Phase, ...]:
         """Return the failures of which no operator is known that they are about."""
-        return tuple(phase for phase in self.phases.values() if phase.failed and not phase.blamed)
+        return tuple(phase for phase in as_it_is(self.phases) if phase.failed and not phase.blamed)
 
     @property
     def fallback(self) -> tuple[str, ...]:
@@ -163,6 +166,11 @@ class Architectures:
         return (*PHASES.values(), *sorted(found.difference(PHASES.values())))
 
 
+def as_it_is(phases: Mapping[str, Phase]) -> tuple[Phase, ...]:
+    """Return the phases that say whether an architecture runs as it is: all, but where there are others not compile."""
+    return tuple(phase for phase in phases.values() if phase.name != COMPILE) or tuple(phases.values())
+
+
 def architecture_status(outcomes: Iterable[Outcome], *, fell_back: bool) -> OperatorStatus:
     """Return the status that the tests of an architecture make.
 
@@ -202,8 +210,8 @@ def architectures_of(
         Architecture(
             name=name,
             status=architecture_status(
-                (phase.outcome for phase in phases.values()),
-                fell_back=any(phase.fallback for phase in phases.values()),
+                (phase.outcome for phase in as_it_is(phases)),
+                fell_back=any(phase.fallback for phase in as_it_is(phases)),
             ),
             phases=phases,
             recorded=None if recorded is None else recorded.overloads.get(name),

@@ -16,6 +16,8 @@ _TAILS = (
     "This message can be suppressed by setting PYTORCH_PRINT_REPRO_ON_FAILURE",
     # aten/src/ATen/core/dispatch/OperatorEntry.cpp:reportError
     "This could be because the operator doesn't exist for this backend",
+    # torch/_dynamo/exc.py, behind what a backend or dynamo itself raised
+    "Set TORCHDYNAMO_VERBOSE=",
     # torch/_subclasses, torch/_library: where a registration was made
     "Exception raised from",
 )

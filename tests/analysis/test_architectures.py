@@ -85,6 +85,15 @@ ROWS = [
 ]
 
 
+def test_what_cannot_be_compiled_runs_as_it_is_all_the_same() -> None:
+    rows = [row("llama"), row("llama", "compile", F, message="RuntimeError: no aten::polar", fallback=("aten::polar",))]
+    (llama,) = architectures_of(rows, observed=True).items
+    assert (llama.status, llama.as_is, llama.blockers) == (OperatorStatus.NATIVE, True, ())
+    assert llama.phases["compile"].failed
+    (compiled,) = architectures_of(rows[1:], observed=True).items
+    assert (compiled.status, compiled.blockers) == (OperatorStatus.FAILING, ("aten::polar",))
+
+
 def test_every_planned_architecture_is_in_the_denominator() -> None:
     found = architectures_of(ROWS, observed=True)
     assert [(each.name, each.status.value) for each in found.items] == [
