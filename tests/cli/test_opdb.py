@@ -9,6 +9,7 @@ import functools
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -463,10 +464,11 @@ def test_the_record_of_architectures_goes_beside_the_snapshot(tmp_path: Path, mo
     output = opdb("architectures", "--out", str(tmp_path))
     (folder,) = tmp_path.iterdir()
     assert load_calls(folder / FILE) == taken
-    assert output.rstrip().endswith("torch 2.13.0, transformers 5.24.0, 1 architecture recorded, 1 not or in part")
+    assert re.search(r"torch [\d.]+, transformers [\d.]+, 1 architecture recorded, 1 not or in part$", output.rstrip())
 
 
 def test_a_place_that_cannot_hold_the_record_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("transformers")
     monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     (tmp_path / "file").write_text("")
     with pytest.raises(InfrastructureError, match="cannot write"):
