@@ -206,6 +206,7 @@ HOSTILE = {
     "test_skips.py": "import pytest\npytest.skip('needs a rocket', allow_module_level=True)\n",
     "test_writes.py": "print('x' * 100000)\nopen('droppings.txt', 'w').write('x')\ndef test_a(): ...\n",
     "test_quits.py": "import os\nprint('last words')\nos._exit(5)\n",
+    "test_leaves.py": "import ctypes\nctypes.CDLL(None)._exit(6)\n",
 }
 
 
@@ -231,6 +232,7 @@ def test_every_file_gets_its_own_verdict_whatever_the_others_do(tmp_path: Path) 
         "test_skips.py": 0,
         "test_writes.py": 1,
         "test_quits.py": None,
+        "test_leaves.py": None,
     }
     errors = {report.file: report.error for report in reports}
     assert errors["test_good.py"] == errors["test_empty.py"] == errors["test_writes.py"] == ""
@@ -238,7 +240,8 @@ def test_every_file_gets_its_own_verdict_whatever_the_others_do(tmp_path: Path) 
     assert "sys.exit(7)" in errors["test_exits.py"]
     assert "died of SIGSEGV" in errors["test_dies.py"]
     assert "needs a rocket" in errors["test_skips.py"]
-    assert errors["test_quits.py"].startswith("the process ended with exit code 5 while importing it")
+    assert "os._exit(5)" in errors["test_quits.py"]
+    assert errors["test_leaves.py"].startswith("the process ended with exit code 6 while importing it")
     assert {path.name for path in root.iterdir()} == before  # nothing was written into the checkout
 
 
