@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from conformance.report.verdicts import Earlier
     from conformance.store import Database, RunRow
 
+NONE = "none"
+PREVIOUS = "previous"
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -62,17 +65,26 @@ def find_baseline(stack: ExitStack, database: Database, run: RunRow, baseline: s
 
     Raises what opening a database and naming a run may raise.
     """
-    from conformance.analysis.gate import previous_run
     from conformance.report.verdicts import Earlier
-    from conformance.store import Database, resolve_run, runs
+    from conformance.store import Database, resolve_run
 
-    if baseline == "none":
-        return None
-    if baseline == "previous":
-        found = previous_run(runs(database), run)
-        return None if found is None else Earlier(database, found)
-    if "#" in baseline or Path(baseline).is_file():
+    if baseline not in (NONE, PREVIOUS) and ("#" in baseline or Path(baseline).is_file()):
         file, selector = file_and_run(baseline, database.path)
         other = stack.enter_context(Database.open_existing(file))
         return Earlier(other, resolve_run(other, selector), str(file))
-    return Earlier(database, resolve_run(database, baseline))
+    return earlier_run(database, run, baseline)
+
+
+def earlier_run(database: Database, run: RunRow, baseline: str) -> Earlier | None:
+    """Return the run of the same database that is meant, None for ``none``, and where nothing is ``previous``.
+
+    Raises what naming a run may raise.
+    """
+    from conformance.analysis.gate import previous_run
+    from conformance.report.verdicts import Earlier
+    from conformance.store import resolve_run, runs
+
+    if baseline == NONE:
+        return None
+    found = previous_run(runs(database), run) if baseline == PREVIOUS else resolve_run(database, baseline)
+    return None if found is None else Earlier(database, found)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from conformance.cli.output_options import TOP
+
 if TYPE_CHECKING:
     from datetime import date, datetime
 
@@ -65,14 +67,7 @@ if TYPE_CHECKING:
     metavar="DATE",
     help="Judge ages as of this day; the default is the day of the newest run.",
 )
-@click.option(
-    "--top",
-    type=click.IntRange(min=0),
-    metavar="N",
-    default=20,
-    show_default=True,
-    help="Show N rows of each list; 0: all. Totals count everything.",
-)
+@TOP
 @click.option(
     "--format",
     "form",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from conformance.cli.output_options import FORMAT, TOP
+
 if TYPE_CHECKING:
     from contextlib import ExitStack
 
@@ -37,22 +39,8 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Exit code 1 where a test got worse: regressed, lost, skipped, newly on the CPU, or missing without cause.",
 )
-@click.option(
-    "--top",
-    type=click.IntRange(min=0),
-    metavar="N",
-    default=20,
-    show_default=True,
-    help="Show N rows of each list; 0: all. Totals count everything.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "md"]),
-    default="text",
-    show_default=True,
-    help="For people, for scripts, or for a GitHub job summary.",
-)
+@TOP
+@FORMAT
 def command(
     sources: tuple[str, ...], db: Path, selectors: tuple[str, ...], fail_on_regression: bool, top: int, form: str
 ) -> None:

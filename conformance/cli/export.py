@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -197,7 +196,7 @@ def _write_judged(
 def _write(out: Path | None, parts: Iterable[str]) -> None:
     """Write the parts to a file, as a whole or not at all, or to standard output."""
     from conformance.errors import InfrastructureError
-    from conformance.report.output import write_report
+    from conformance.report.output import replacing, write_report
 
     if out is None:
         for part in parts:
@@ -205,12 +204,8 @@ def _write(out: Path | None, parts: Iterable[str]) -> None:
         return
     if out.is_dir():
         raise InfrastructureError("output-unwritable", f"cannot write {out}: it is a folder; name a file")
-    beside = out.parent / f".{out.name}.new"
     try:
-        with beside.open("w", encoding="utf-8", newline="\n") as file:
+        with replacing(out) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(parts)
-        beside.replace(out)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
         raise InfrastructureError("output-unwritable", f"cannot write {out}: {error.strerror or error}") from None

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from conformance.cli.baselines import judging
+from conformance.cli.output_options import FORMAT
 
 
 @click.command("gate")
@@ -19,14 +20,7 @@ from conformance.cli.baselines import judging
     show_default=True,
     help="Name N tests of each verdict; 0: all. Totals count everything.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "md"]),
-    default="text",
-    show_default=True,
-    help="For people, for scripts, or for a GitHub job summary.",
-)
+@FORMAT
 def command(db: Path, selector: str, baseline: str, strict: bool, top: int, form: str) -> None:
     """Judge a run again: by the skiplist that was in force, and by an earlier run. Needs no device.
 

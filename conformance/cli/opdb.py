@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from conformance.cli.output_options import FORMAT
+
 if TYPE_CHECKING:
     from conformance.model.overload import Snapshot
-
-_FORMAT = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "md"]),
-    default="text",
-    show_default=True,
-    help="For people, for scripts, or for a GitHub job summary.",
-)
 
 
 @click.group("opdb")
@@ -33,7 +26,7 @@ def command() -> None:
     metavar="VERSION|DIR",
     help="Which torch. Default: the installed one, or else the newest.",
 )
-@_FORMAT
+@FORMAT
 def show(name: str | None, source: str | None, form: str) -> None:
     """Show an operator, an overload (aten::add.Tensor) or a module; without NAME what there is of each.
 
@@ -52,7 +45,7 @@ def show(name: str | None, source: str | None, form: str) -> None:
 @command.command("diff", short_help="Show what differs between two torch versions.")
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
-@_FORMAT
+@FORMAT
 @click.option(
     "--top",
     type=click.IntRange(min=0),

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from conformance.cli.output_options import FORMAT
+
 
 @click.command("report")
 @click.option(
@@ -24,14 +26,7 @@ import click
     show_default=True,
     help="Which run: latest, latest-complete, its number, or the first characters of its key.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "md"]),
-    default="text",
-    show_default=True,
-    help="For people, for scripts, or for a GitHub job summary.",
-)
+@FORMAT
 @click.option(
     "--top",
     type=click.IntRange(min=0),

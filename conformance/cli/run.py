@@ -159,7 +159,9 @@ def command(
 
 def _baseline(db: Path, selector: str) -> str:
     """Return the number of the run to compare with, before there is a newer one; ``none`` for none."""
-    if selector in ("none", "previous"):  # which run is alike is known when this one is there
+    from conformance.cli.baselines import NONE, PREVIOUS
+
+    if selector in (NONE, PREVIOUS):  # which run is alike is known when this one is there
         return selector
     from conformance.store import Database, resolve_run
 
@@ -169,17 +171,14 @@ def _baseline(db: Path, selector: str) -> str:
 
 def _judge(db: Path, run_id: int, *, baseline: str, strict: bool, top: int) -> int:
     """Print what is not as expected, also of tests that ran before the run was resumed, and return the exit code."""
-    from conformance.analysis.gate import previous_run
+    from conformance.cli.baselines import earlier_run
     from conformance.report.judged import render_judged
-    from conformance.report.verdicts import Earlier, judge_run
-    from conformance.store import Database, resolve_run, runs
+    from conformance.report.verdicts import judge_run
+    from conformance.store import Database, resolve_run
 
     with Database.open_existing(db) as database:
         run = resolve_run(database, str(run_id))
-        found = previous_run(runs(database), run) if baseline == "previous" else None
-        if baseline not in ("none", "previous"):
-            found = resolve_run(database, baseline)
-        earlier = None if found is None else Earlier(database, found)
+        earlier = earlier_run(database, run, baseline)
         judged = judge_run(database, run, baseline=earlier, wanted=baseline, strict=strict)
     click.echo(render_judged(judged.gate, baseline=earlier.run if earlier is not None else None, limit=top))
     return judged.gate.exit_code

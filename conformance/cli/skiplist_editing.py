@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from conformance.cli.skiplist_options import DEVICE, FORMAT, PATHS, TODAY, TOP, day, list_paths
+from conformance.cli.output_options import FORMAT, TOP
+from conformance.cli.skiplist_options import DEVICE, PATHS, TODAY, day, list_paths
 
 if TYPE_CHECKING:
     from datetime import datetime

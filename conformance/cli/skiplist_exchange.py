@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from conformance.cli.output_options import FORMAT, TOP
 from conformance.cli.skiplist_options import (
     CATEGORIES,
     EXPECTATIONS,
     EXPORTS,
-    FORMAT,
     IMPORTS,
     PATHS,
     TODAY,
-    TOP,
     checked_device,
     day,
     held_against,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import sys
 from collections.abc import Mapping
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conformance.errors import InfrastructureError, UsageError
-from conformance.report.output import write_report
+from conformance.report.output import replacing, write_report
 
 if TYPE_CHECKING:
     from conformance.skiplist.edit import FileEdit
@@ -49,15 +48,12 @@ def write_target(target: Path | None, text: str) -> str:
 
 def write_whole(target: Path, text: str) -> None:
     """Put the text in place of what the file held, or leave that as it is."""
-    beside = target.parent / f".{target.name}.new"
     try:
-        beside.write_bytes(text.encode("utf-8"))
-        if target.exists():
-            beside.chmod(target.stat().st_mode & 0o777)
-        beside.replace(target)
+        with replacing(target) as beside:
+            beside.write_bytes(text.encode("utf-8"))
+            if target.exists():
+                beside.chmod(target.stat().st_mode & 0o777)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
         raise InfrastructureError("skiplist-unwritable", f"cannot write {target}: {error.strerror or error}") from None
 
 

@@ -33,22 +33,6 @@ EXPORTS = ("disabled-tests", "test-exclusions")
 
 PATHS = click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path))
 DEVICE = click.option("--device", metavar="DEVICE", help="The lists that come with the harness for this device.")
-FORMAT = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "md"]),
-    default="text",
-    show_default=True,
-    help="For people, for scripts, or for a GitHub job summary.",
-)
-TOP = click.option(
-    "--top",
-    type=click.IntRange(min=0),
-    metavar="N",
-    default=20,
-    show_default=True,
-    help="Show N rows of each list; 0: all. Totals count everything.",
-)
 TODAY = click.option(
     "--today",
     type=click.DateTime(["%Y-%m-%d"]),

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from conformance.cli.output_options import FORMAT, TOP
 from conformance.cli.skiplist_options import (
     BY,
     DEVICE,
-    FORMAT,
     PATHS,
     TODAY,
-    TOP,
     held_against,
     list_paths,
     run_options,

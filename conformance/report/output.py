@@ -1,10 +1,13 @@
-"""Write a report to standard output."""
+"""Write a report to standard output, or whole in place of a file."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from io import TextIOWrapper
+from pathlib import Path
 
 
 def write_report(text: str) -> None:
@@ -23,3 +26,16 @@ def write_report(text: str) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Give a path to write to that takes the place of ``target`` at the end; an OSError leaves that as it was."""
+    beside = target.parent / f".{target.name}.new"
+    try:
+        yield beside
+        beside.replace(target)
+    except OSError:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise

@@ -11,7 +11,7 @@ import copy
 import functools
 import unittest
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -81,28 +81,24 @@ class TestModels(TestCase):
     @_Architectures("forward")
     def test_forward(self, device: str, architecture: str) -> None:
         """The scores of all tokens on the device equal those on the CPU."""
-        with self._made(architecture) as (model, text), torch.no_grad():
-            on_device = copy.deepcopy(model).to(device)
-            want, random = on_cpu(lambda: scores_of(model(text)), seed=SEED)
-            carried = text.to(device)
-            seed_everything()
-            with operator_window():
-                got = scores_of(on_device(carried))
-            assert_same(self, got, want, device=self.device_type, values=not random, what="scores: ")
+        self._compare_scores(device, architecture, prepared=contextlib.nullcontext)
 
     @_Architectures("compile")
     def test_compile(self, device: str, architecture: str) -> None:
         """What torch.compile makes of the model for static shapes gives the scores of the CPU, not compiled."""
+        self._compare_scores(device, architecture, prepared=_compiled)
+
+    def _compare_scores(
+        self, device: str, architecture: str, *, prepared: Callable[[Any], contextlib.AbstractContextManager[Any]]
+    ) -> None:
         with self._made(architecture) as (model, text), torch.no_grad():
             on_device = copy.deepcopy(model).to(device)
             want, random = on_cpu(lambda: scores_of(model(text)), seed=SEED)
             carried = text.to(device)
-            counted = account.ACTIVE.account or account.begin()
-            with compiling.compiler(counted, dynamic=False) as compiler:
-                compiled = compiler.compile(on_device)
+            with prepared(on_device) as called:
                 seed_everything()
                 with operator_window():
-                    got = scores_of(compiled(carried))
+                    got = scores_of(called(carried))
             assert_same(self, got, want, device=self.device_type, values=not random, what="scores: ")
 
     @_Architectures("generate")
@@ -142,6 +138,14 @@ class TestModels(TestCase):
             names = [name for name, weight in model.named_parameters() if weight.requires_grad]
             for name, mine, theirs in zip(names, got, want, strict=True):
                 assert_same(self, mine, theirs, device=kind, values=not random, what=f"gradient of {name}: ")
+
+
+@contextlib.contextmanager
+def _compiled(model: Any) -> Iterator[Any]:
+    counted = account.ACTIVE.account
+    assert counted is not None  # begun when the model was made
+    with compiling.compiler(counted, dynamic=False) as compiler:
+        yield compiler.compile(model)
 
 
 def _weights(model: Any) -> list[torch.Tensor]:
